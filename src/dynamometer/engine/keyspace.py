@@ -1,0 +1,63 @@
+"""Every family of keys in the store, on one page.
+
+    family   key                                                                    value
+    format   00 "format"                                                            the format version, ASCII
+    serial   00 "serial"                                                            counters [tables ever made]
+    catalog  "c" account "/" region "/" table name                                  the table's record, JSON
+    token    "i" account "/" region "/" operation "/" token                         a finished transaction, JSON
+    counters "n" table:4 index:2                                                    counters [items, bytes]
+    sizes    "z" table:4 hash:8 partition key                                       counters [bytes] of a collection
+    data     "d" table:4 index:2 hash:8 length:2 partition key, sort key            version, item size, item as JSON
+    (index)  ... the same, with each sort key attribute terminated and the table's own key behind it
+
+Hash order is scan order: segments, pages and partitions are ranges of one ordered space. An item collection is the
+range below one (hash, length, partition key).
+"""
+
+from __future__ import annotations
+
+FORMAT_KEY = b"\x00format"
+SERIAL_KEY = b"\x00serial"
+
+
+def catalog_key(account: str, region: str, table: str) -> bytes:
+    """The key of a table's record."""
+    return f"c{account}/{region}/{table}".encode()
+
+
+def catalog_range() -> tuple[bytes, bytes]:
+    """Bounds of all table records."""
+    return b"c", b"d"
+
+
+def token_key(account: str, region: str, operation: str, token: str) -> bytes:
+    """The key under which a transaction's idempotency token is kept."""
+    return f"i{account}/{region}/{operation}/{token}".encode()
+
+
+def token_range() -> tuple[bytes, bytes]:
+    """Bounds of all tokens."""
+    return b"i", b"j"
+
+
+def counters_key(table: int, index: int) -> bytes:
+    """The key of an index's item count and size (index 0: the table's own)."""
+    return b"n" + table.to_bytes(4, "big") + index.to_bytes(2, "big")
+
+
+def sizes_prefix(table: int) -> bytes:
+    """What every item collection size of a table begins with; hash and partition key follow."""
+    return b"z" + table.to_bytes(4, "big")
+
+
+def data_prefix(table: int, index: int) -> bytes:
+    """What every entry of an index begins with; hash and keys follow."""
+    return b"d" + table.to_bytes(4, "big") + index.to_bytes(2, "big")
+
+
+def successor(prefix: bytes) -> bytes:
+    """The smallest key greater than every key that begins with `prefix`."""
+    stripped = prefix.rstrip(b"\xff")
+    if not stripped:
+        raise ValueError("no key is greater than all that begin with this prefix")
+    return stripped[:-1] + bytes([stripped[-1] + 1])

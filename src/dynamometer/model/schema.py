@@ -1,0 +1,45 @@
+"""What a table and its indexes look like: key attributes, projections. Values only; storage keys are in `keys`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+PRIMARY_INDEX = 0
+"""The index number of the table itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyAttribute:
+    """One attribute of a key schema; `type` is S, N or B."""
+
+    name: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class KeySchema:
+    """One to four partition key attributes and none to four sort key attributes (a table: one, and at most one)."""
+
+    partition: tuple[KeyAttribute, ...]
+    sort: tuple[KeyAttribute, ...] = ()
+
+    @property
+    def attributes(self) -> tuple[KeyAttribute, ...]:
+        return self.partition + self.sort
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(attribute.name for attribute in self.attributes)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSchema:
+    """A secondary index. `projected` is None for ALL; otherwise every attribute that an entry may hold, keys included."""
+
+    name: str
+    number: int
+    is_global: bool
+    key: KeySchema
+    projection_type: str
+    non_key_attributes: tuple[str, ...]
+    projected: frozenset[str] | None

@@ -1,0 +1,107 @@
+"""Ordered bytes: all that the engine asks of a store.
+
+A store is one ordered map from key bytes to value bytes. The engine reads through a `View` and writes one `Batch` at
+a time, which happens whole or not at all. Nothing here knows of tables. The interface is written so that a networked
+store with row locks can stand behind it:
+
+- no read is free: whatever can be asked for at once is (`multi_get`), and a range carries its bounds and a limit;
+- a decision reads through the transaction that will commit its batch. A store that runs transactions side by side
+  raises `StoreConflict` from a read or from `commit`, and the engine runs the decision again. The embedded stores run
+  one transaction at a time, so they never do;
+- counters are added to, never read and written back, so that two writers of one table need not meet.
+
+Durability: `commit` returns a sequence number as soon as the batch is visible to later reads. The batch survives a
+crash once `durable_sequence` has reached that number. Nobody is told of a write before that.
+
+Ownership: bytes that go in or come out are never changed afterwards by either side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
+
+Pair = tuple[bytes, bytes]
+
+
+class View(Protocol):
+    """Reads of one consistent state."""
+
+    def get(self, key: bytes) -> bytes | None:
+        """The value, or None."""
+        ...
+
+    def multi_get(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """The values in the order of the keys."""
+        ...
+
+    def range(self, start: bytes, end: bytes, reverse: bool = False, limit: int = 0) -> Iterator[Pair]:
+        """Pairs with start <= key < end in key order, or from the end backwards.
+
+        `limit` is how many pairs the caller expects to take at the most (0: unknown); a store may fetch that many at
+        once. The iterator sees the state of the moment it was made.
+        """
+        ...
+
+
+class Transaction(View, Protocol):
+    """Reads, and the writes that are decided from them."""
+
+    def put(self, key: bytes, value: bytes) -> None: ...
+
+    def delete(self, key: bytes) -> None: ...
+
+    def add(self, key: bytes, deltas: Sequence[int]) -> None:
+        """Add to the counters kept at `key`: a row of signed integers that is all zero where there is none."""
+        ...
+
+    def commit(self) -> int:
+        """Make all writes visible at once; the sequence number that has to become durable. An empty batch is allowed.
+
+        Raises StoreConflict (run the decision again), StoreUnwritable (nothing was written).
+        """
+        ...
+
+    def rollback(self) -> None:
+        """Forget the writes. A transaction that was neither committed nor rolled back has written nothing either."""
+        ...
+
+
+class Store(View, Protocol):
+    """A place that keeps ordered bytes."""
+
+    durable_sequence: int
+    """Every commit up to this number survives a crash."""
+    last_sequence: int
+    """The number of the newest commit."""
+
+    def begin(self) -> Transaction: ...
+
+    def counters(self, key: bytes, width: int) -> list[int]:
+        """The counters kept at `key`, `width` of them."""
+        ...
+
+    def snapshot(self) -> View:
+        """A view of this moment that later commits do not change."""
+        ...
+
+    def delete_range(self, start: bytes, end: bytes) -> int:
+        """Remove every key with start <= key < end; the commit's sequence number."""
+        ...
+
+    def on_durable(self, callback: Callable[[], None]) -> None:
+        """Have `callback` called, on any thread, each time that `durable_sequence` has grown or the store has failed."""
+        ...
+
+    def wait_durable(self, sequence: int) -> None:
+        """Block until `sequence` is durable. Raises StoreUnwritable when it never will be."""
+        ...
+
+    @property
+    def failure(self) -> Exception | None:
+        """Why no write is accepted any more, or None."""
+        ...
+
+    def close(self) -> None:
+        """Make everything durable and let go of the folder."""
+        ...
