@@ -20,13 +20,11 @@ from decimal import Decimal
 from typing import Any
 
 from dynamometer.base.errors import ValidationException
+from dynamometer.base.limits import NESTING_LEVELS_MAX
 from dynamometer.model.numbers import measure, seen, size
 
 AttributeValue = dict[str, Any]
 Item = dict[str, AttributeValue]
-
-NESTING_MAX = 32
-"""Levels of a value, itself included: 31 maps or lists around a scalar."""
 
 CONTAINER_BYTES = 3
 ELEMENT_BYTES = 1
@@ -123,8 +121,11 @@ def _null(_: AttributeValue, flag: bool, __: int) -> int:
     return 1
 
 
+# A value's own level counts, so 31 maps or lists around a scalar is the most (measured on the service).
+
+
 def _map(_: AttributeValue, entries: Item, depth: int) -> int:
-    if depth >= NESTING_MAX and entries:
+    if depth >= NESTING_LEVELS_MAX and entries:
         raise ValidationException(NESTED_TOO_DEEP)
     return CONTAINER_BYTES + ELEMENT_BYTES * len(entries) + _entries(entries, depth + 1)
 
@@ -132,7 +133,7 @@ def _map(_: AttributeValue, entries: Item, depth: int) -> int:
 def _list(_: AttributeValue, elements: list[AttributeValue], depth: int) -> int:
     if type(elements) is not list:
         raise TypeError("L is a list")
-    if depth >= NESTING_MAX and elements:
+    if depth >= NESTING_LEVELS_MAX and elements:
         raise ValidationException(NESTED_TOO_DEEP)
     depth += 1
     total = CONTAINER_BYTES + ELEMENT_BYTES * len(elements)
@@ -290,13 +291,13 @@ def _flag_size(_: bool, __: int) -> int:
 
 
 def _map_size(entries: Item, depth: int) -> int:
-    if depth >= NESTING_MAX and entries:
+    if depth >= NESTING_LEVELS_MAX and entries:
         raise ValidationException(NESTED_TOO_DEEP)
     return CONTAINER_BYTES + ELEMENT_BYTES * len(entries) + _entries_size(entries, depth + 1)
 
 
 def _list_size(elements: list[AttributeValue], depth: int) -> int:
-    if depth >= NESTING_MAX and elements:
+    if depth >= NESTING_LEVELS_MAX and elements:
         raise ValidationException(NESTED_TOO_DEEP)
     depth += 1
     total = CONTAINER_BYTES + ELEMENT_BYTES * len(elements)
