@@ -5,6 +5,7 @@
     serial   00 "serial"                                                            counters [tables ever made]
     catalog  "c" account "/" region "/" table name                                  the table's record, JSON
     token    "i" account "/" region "/" operation "/" token                         a finished transaction, JSON
+    expiry   "j" microseconds:8 token key                                           (empty) when a token expires
     counters "n" table:4 index:2                                                    counters [items, bytes]
     sizes    "z" table:4 hash:8 partition key                                       counters [bytes] of a collection
     data     "d" table:4 index:2 hash:8 length:2 partition key, sort key            version, item size, item as JSON
@@ -35,9 +36,19 @@ def token_key(account: str, region: str, operation: str, token: str) -> bytes:
     return f"i{account}/{region}/{operation}/{token}".encode()
 
 
-def token_range() -> tuple[bytes, bytes]:
-    """Bounds of all tokens."""
-    return b"i", b"j"
+def token_expiry_key(expires: float, key: bytes) -> bytes:
+    """The key that finds a token by the time it expires, in seconds since the epoch."""
+    return b"j" + int(expires * 1_000_000).to_bytes(8, "big") + key
+
+
+def token_expiry_range(now: float) -> tuple[bytes, bytes]:
+    """Bounds of the tokens that have expired."""
+    return b"j", b"j" + int(now * 1_000_000).to_bytes(8, "big")
+
+
+def expired_token(expiry_key: bytes) -> bytes:
+    """The token's own key."""
+    return expiry_key[9:]
 
 
 def counters_key(table: int, index: int) -> bytes:

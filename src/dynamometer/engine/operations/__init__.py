@@ -1,0 +1,71 @@
+"""Every operation that is built, in one table. What the service's model has and this table lacks is unknown as yet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dynamometer.engine.catalog import World
+    from dynamometer.engine.engine import Answer, Engine
+
+DATA_OPERATIONS = (
+    "BatchGetItem",
+    "BatchWriteItem",
+    "DeleteItem",
+    "GetItem",
+    "PutItem",
+    "Query",
+    "Scan",
+    "TransactGetItems",
+    "TransactWriteItems",
+    "UpdateItem",
+)
+CONTROL_OPERATIONS = (
+    "CreateTable",
+    "DeleteTable",
+    "DescribeContinuousBackups",
+    "DescribeEndpoints",
+    "DescribeLimits",
+    "DescribeTable",
+    "DescribeTimeToLive",
+    "ListTables",
+    "ListTagsOfResource",
+    "TagResource",
+    "UntagResource",
+    "UpdateTable",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation of the service: its name and what does its work."""
+
+    name: str
+    run: Callable[[Engine, World, dict[str, Any]], Answer]
+
+
+def _module_name(operation: str) -> str:
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in operation)[1:]
+
+
+def _control(run: Callable[[Engine, World, dict[str, Any]], dict[str, Any]]) -> Callable[..., Answer]:
+    """A control operation answers once everything it wrote is durable."""
+
+    def run_durably(engine: Engine, world: World, body: dict[str, Any]) -> Answer:
+        answer = run(engine, world, body)
+        return answer, engine.store.last_sequence
+
+    return run_durably
+
+
+def load() -> dict[str, Operation]:
+    """The table, by operation name."""
+    table = {}
+    for name in DATA_OPERATIONS:
+        table[name] = Operation(name, import_module(f"{__name__}.{_module_name(name)}").run)
+    for name in CONTROL_OPERATIONS:
+        table[name] = Operation(name, _control(import_module(f"{__name__}.{_module_name(name)}").run))
+    return table

@@ -1,0 +1,215 @@
+"""What a decided write does to the store: the item, its index entries, the counters, and what it costs.
+
+A decision hands over the item before and after. `Commit` stages the difference in one storage transaction; nothing is
+visible until `finish`. Everything that follows from a write (index entries, counters, item collection sizes, units)
+is computed here and nowhere else, so that PutItem, a batch, a transaction and a backfill can't disagree.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dynamometer.base.errors import ItemCollectionSizeLimitExceededException
+from dynamometer.capacity import units
+from dynamometer.engine import stored
+from dynamometer.engine.catalog import Index, Table
+from dynamometer.engine.codec import KEY_HEAD, Entry, IndexKeyError, Item
+from dynamometer.storage.interface import Transaction
+
+PREFIX_LENGTH = 7
+"""Family, table and index at the head of a data key."""
+
+
+class Image:
+    """One state of an item: before or after a write. What an index would keep of it is worked out when asked for."""
+
+    __slots__ = ("_item", "size", "value")
+
+    def __init__(self, value: bytes, item: Item | None = None) -> None:
+        self.value = value
+        self.size = stored.size_of(value)
+        self._item = item
+
+    @property
+    def item(self) -> Item:
+        if self._item is None:
+            self._item = stored.decode(self.value)
+        return self._item
+
+    @property
+    def json(self) -> bytes:
+        return self.value[stored.BODY :]
+
+
+def entries_of(table: Table, key: bytes, image: Image) -> list[Entry | None]:
+    """What every maintained index keeps of an item, in the order of `table.maintained`. Raises IndexKeyError."""
+    item, value, size = image.item, image.value, image.size
+    return [index.codec.entry(item, key, value, size) for index in table.maintained]
+
+
+def _entry_or_none(index: Index, item: Item, key: bytes, image: Image) -> Entry | None:
+    """The entry of an item at rest. One that can't be indexed (written before the index was made) has none."""
+    try:
+        return index.codec.entry(item, key, image.value, image.size)
+    except IndexKeyError:
+        return None
+
+
+class Charge:
+    """What one change costs, undoubled: write units of the table and of each index it touches."""
+
+    __slots__ = ("collection_bytes", "global_units", "local_units", "table_units")
+
+    def __init__(self, table_units: int) -> None:
+        self.table_units = table_units
+        self.global_units: dict[str, int] | None = None
+        self.local_units: dict[str, int] | None = None
+        self.collection_bytes: int | None = None
+
+    def add_index(self, index: Index, amount: int) -> None:
+        if index.schema.is_global:
+            if self.global_units is None:
+                self.global_units = {}
+            self.global_units[index.schema.name] = amount
+        else:
+            if self.local_units is None:
+                self.local_units = {}
+            self.local_units[index.schema.name] = amount
+
+
+class Commit:
+    """One storage transaction and what has been staged in it."""
+
+    __slots__ = ("_collection_limit_bytes", "_collections", "_counters", "_store", "_tables", "transaction")
+
+    def __init__(self, store: Any, collection_limit_bytes: int) -> None:
+        self._store = store
+        self.transaction: Transaction = store.begin()
+        self._counters: dict[bytes, list[int]] = {}
+        self._collections: dict[bytes, int] = {}
+        self._collection_limit_bytes = collection_limit_bytes
+        self._tables: list[Table] = []
+
+    def read(self, key: bytes) -> Image | None:
+        """The item now kept at `key`."""
+        value = self.transaction.get(key)
+        return None if value is None else Image(value)
+
+    def read_all(self, keys: list[bytes]) -> list[Image | None]:
+        """The items now kept at the keys, in one read."""
+        return [None if value is None else Image(value) for value in self.transaction.multi_get(keys)]
+
+    def checked(self, image: Image | None) -> Charge:
+        """What it costs to have checked a condition: the write units of the item."""
+        return Charge(units.write_units(image.size if image is not None else 0))
+
+    def change(
+        self,
+        table: Table,
+        key: bytes,
+        before: Image | None,
+        after: Image | None,
+        after_entries: list[Entry | None] | None = None,
+    ) -> Charge:
+        """Stage one item's change. `after_entries`: what `entries_of` gave for `after`, if already known."""
+        before_size = before.size if before is not None else 0
+        after_size = after.size if after is not None else 0
+        charge = Charge(units.write_units(max(before_size, after_size)))
+        collection_delta = after_size - before_size
+        if before is not None and after is not None and before.value == after.value:
+            if table.has_local:
+                charge.collection_bytes = self._collection(table, key, 0)
+            return charge
+        if table.maintained:
+            collection_delta += self._change_indexes(table, key, before, after, after_entries, charge)
+        if after is not None:
+            self.transaction.put(key, after.value)
+        elif before is not None:
+            self.transaction.delete(key)
+        items = (after is not None) - (before is not None)
+        if items or after_size != before_size:
+            self._count(table.counters_key, items, after_size - before_size)
+        if table.has_local:
+            charge.collection_bytes = self._collection(table, key, collection_delta)
+        self._tables.append(table)
+        return charge
+
+    def _change_indexes(
+        self,
+        table: Table,
+        key: bytes,
+        before: Image | None,
+        after: Image | None,
+        after_entries: list[Entry | None] | None,
+        charge: Charge,
+    ) -> int:
+        """Stage the entries of all indexes; how many bytes the local ones grew."""
+        if after is not None and after_entries is None:
+            after_entries = entries_of(table, key, after)
+        grown = 0
+        for number, index in enumerate(table.maintained):
+            new = after_entries[number] if after_entries is not None else None
+            old = None if before is None else _entry_or_none(index, before.item, key, before)
+            if old is None and new is None:
+                continue
+            self._change_entry(index, old, new, charge)
+            if not index.schema.is_global:
+                grown += (new.size if new is not None else 0) - (old.size if old is not None else 0)
+        return grown
+
+    def _change_entry(self, index: Index, old: Entry | None, new: Entry | None, charge: Charge) -> None:
+        same_key = old is not None and new is not None and old.key == new.key
+        if same_key and new is not None and old is not None:
+            if old.value == new.value:
+                return
+            self.transaction.put(new.key, new.value)
+            if old.content == new.content:
+                # only the order of the members differs: the bytes are renewed, no content changed
+                return
+        else:
+            if old is not None:
+                self.transaction.delete(old.key)
+            if new is not None:
+                self.transaction.put(new.key, new.value)
+        old_size = old.size if old is not None else None
+        new_size = new.size if new is not None else None
+        charge.add_index(index, units.index_write_units(old_size, new_size, same_key, False))
+        items = (new is not None) - (old is not None)
+        if items or old_size != new_size:
+            self._count(index.counters_key, items, (new_size or 0) - (old_size or 0))
+
+    def _count(self, counters_key: bytes, items: int, size_bytes: int) -> None:
+        counters = self._counters.get(counters_key)
+        if counters is None:
+            self._counters[counters_key] = [items, size_bytes]
+        else:
+            counters[0] += items
+            counters[1] += size_bytes
+
+    def _collection(self, table: Table, key: bytes, delta_bytes: int) -> int:
+        """The size of the item's collection after the change. Raises when that passes the limit."""
+        length = int.from_bytes(key[KEY_HEAD : KEY_HEAD + 2], "big")
+        sizes_key = table.sizes_prefix + key[PREFIX_LENGTH : KEY_HEAD + 2 + length]
+        pending = self._collections.get(sizes_key, 0)
+        size: int = self._store.counters(sizes_key, 1)[0] + pending + delta_bytes
+        if delta_bytes > 0 and size > self._collection_limit_bytes:
+            raise ItemCollectionSizeLimitExceededException(
+                "Collection size exceeded for table: "
+                f"{table.name}. Delete some items of this collection, or use another partition key value."
+            )
+        if delta_bytes:
+            self._collections[sizes_key] = pending + delta_bytes
+        return size
+
+    def finish(self) -> int:
+        """Make everything visible at once; the sequence number that must be durable before anyone is told."""
+        transaction = self.transaction
+        for counters_key, deltas in self._counters.items():
+            transaction.add(counters_key, deltas)
+        for sizes_key, delta_bytes in self._collections.items():
+            transaction.add(sizes_key, (delta_bytes,))
+        sequence = transaction.commit()
+        for table in self._tables:
+            table.last_sequence = sequence
+        return sequence
+

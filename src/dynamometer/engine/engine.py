@@ -1,0 +1,84 @@
+"""The engine: one request in, one answer out, nothing visible in between.
+
+A request has been given its operation and its world (account and region) by the wire. Reads look at the store as it
+is. Writes decide and commit: `transact` runs a decision inside one storage transaction and runs it again if another
+transaction got in its way, which the embedded stores never report. The answer comes with the sequence number that has
+to be durable before anyone may see it: a reader must not be told what a crash could still take back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
+
+from dynamometer.base.clock import Clock, SystemClock
+from dynamometer.base.config import Settings
+from dynamometer.base.errors import StoreConflict, TransactionConflictException
+from dynamometer.base.rng import Random, seeded
+from dynamometer.engine.catalog import Catalog, World
+from dynamometer.engine.commit import Commit
+from dynamometer.storage.interface import Store
+
+CONFLICT_TRIES_MAX = 20
+
+Answer = tuple[dict[str, Any], int]
+T = TypeVar("T")
+
+
+class Job(Protocol):
+    """Work that goes on beside requests, a bounded piece at a time."""
+
+    def step(self) -> bool:
+        """Do one piece; whether the job is finished."""
+        ...
+
+
+class Engine:
+    """What DynamoDB does, on one store."""
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock | None = None,
+        rng: Random | None = None,
+        settings: Settings | None = None,
+    ) -> None:
+        self.store = store
+        self.clock = clock if clock is not None else SystemClock()
+        self.rng = rng if rng is not None else seeded()
+        self.settings = settings if settings is not None else Settings()
+        self.jobs: list[Job] = []
+        self.catalog = Catalog(store, self.clock, self.settings, self.rng, self.jobs)
+
+    def world(self, account: str, region: str) -> World:
+        """The tables of one account in one region."""
+        return self.catalog.world(account, region)
+
+    def transact(self, decide: Callable[[Commit], T]) -> tuple[T, int]:
+        """Run `decide` and commit what it staged; again, a bounded number of times, when the store says it lost a race.
+
+        Raises whatever `decide` raises, with nothing written; TransactionConflictException when it keeps losing.
+        """
+        for _ in range(CONFLICT_TRIES_MAX):
+            commit = Commit(self.store, self.settings.item_collection_limit_bytes)
+            try:
+                outcome = decide(commit)
+                return outcome, commit.finish()
+            except StoreConflict:
+                commit.transaction.rollback()
+            except BaseException:
+                commit.transaction.rollback()
+                raise
+        raise TransactionConflictException("Transaction is ongoing for the item.")
+
+    def run_jobs(self, steps: int = 1) -> bool:
+        """Give each job a piece of time; whether any is left."""
+        for _ in range(steps):
+            if not self.jobs:
+                return False
+            self.jobs[:] = [job for job in self.jobs if not job.step()]
+        return bool(self.jobs)
+
+    def close(self) -> None:
+        """Make everything durable and let go of the store."""
+        self.store.close()

@@ -1,0 +1,104 @@
+"""Query: the items of one item collection, of a table or an index, in the order of their sort keys."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dynamometer.base.errors import ValidationException
+from dynamometer.engine import reading
+from dynamometer.engine.catalog import Index, Table, World
+from dynamometer.engine.codec import Item
+from dynamometer.engine.engine import Answer, Engine
+from dynamometer.engine.keyspace import successor
+from dynamometer.engine.requests import Body, table_of
+from dynamometer.engine.selection import (
+    check_projection,
+    check_select,
+    index_of,
+    normalise_start_key,
+    start_position,
+)
+from dynamometer.expressions import Bound, bind, check_filter_on_keys, check_mixing, match_key_schema
+from dynamometer.model import keys
+from dynamometer.model.schema import KeySchema
+
+_KINDS = ("KeyConditionExpression", "FilterExpression", "ProjectionExpression")
+
+
+def parse(world: World, body: Body) -> reading.PageRequest:
+    """The request's checks in the service's order."""
+    check_mixing(body, _KINDS)
+    start_key = normalise_start_key(body)
+    check_select(body, "Querying")
+    bound = bind(body, _KINDS)
+    if bound.key_condition is None:
+        raise ValidationException(
+            "Either the KeyConditions or KeyConditionExpression parameter must be specified in the request."
+        )
+    table = table_of(world, body)
+    index = index_of(table, body)
+    schema = table.key if index is None else index.schema.key
+    start, end = _bounds(table, index, schema, bound, "KeyConditions" in body)
+    if bound.filter is not None:
+        check_filter_on_keys(bound.filter, schema, "QueryFilter" in body)
+    whole_items = check_projection(table, index, body, bound.projection)
+    forward = body.get("ScanIndexForward", True)
+    if start_key is not None:
+        start, end = _resume(table, index, start_key, start, end, forward)
+    return reading.PageRequest(
+        table=table,
+        index=index,
+        start=start,
+        end=end,
+        reverse=not forward,
+        limit=body.get("Limit", 0),
+        consistent=body.get("ConsistentRead", False),
+        filter=bound.filter,
+        values=bound.values,
+        projection=bound.projection,
+        count_only=body.get("Select") == "COUNT",
+        whole_items=whole_items,
+    )
+
+
+def _bounds(table: Table, index: Index | None, schema: KeySchema, bound: Bound, legacy: bool) -> tuple[bytes, bytes]:
+    """The range that the key condition selects."""
+    partition, prefix_values, last = match_key_schema(bound.key_condition.resolve(bound.values), schema, legacy)
+    types = [attribute.type for attribute in schema.partition]
+    payloads: list[Any] = [value[key_type] for value, key_type in zip(partition, types, strict=True)]
+    prefix = reading.collection_prefix(table.prefix if index is None else index.prefix, types, payloads)
+    try:
+        for attribute, value in zip(schema.sort, prefix_values, strict=False):
+            prefix += keys.sort_bytes(attribute.type, value[attribute.type])
+        if last is None:
+            return prefix, successor(prefix)
+        operator, operands = last
+        sort_type = schema.sort[len(prefix_values)].type
+        return reading.sort_bounds(prefix, operator, sort_type, [operand[sort_type] for operand in operands])
+    except keys.KeyTooLong:
+        raise ValidationException(
+            "One or more parameter values were invalid: Aggregated size of all range keys has exceeded the size "
+            "limit of 1024 bytes"
+        ) from None
+
+
+def _resume(
+    table: Table, index: Index | None, start_key: Item, start: bytes, end: bytes, forward: bool
+) -> tuple[bytes, bytes]:
+    """The rest of the range behind the ExclusiveStartKey."""
+    position = start_position(table, index, start_key, detail=False)
+    if index is None and not table.key.sort:
+        raise ValidationException("The query can return at most one row and cannot be restarted")
+    if not start <= position < end:
+        length = reading.collection_length(start)
+        if position[:length] != start[:length]:
+            raise ValidationException(
+                "The provided starting key is outside query boundaries based on provided conditions"
+            )
+        raise ValidationException("The provided starting key does not match the range key predicate")
+    return (position + b"\x00", end) if forward else (start, position)
+
+
+def run(engine: Engine, world: World, body: Body) -> Answer:
+    request = parse(world, body)
+    return reading.page_answer(engine.store, request, body)

@@ -1,0 +1,62 @@
+"""UpdateItem: change some attributes of an item, or make one that holds only its key and them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from dynamometer.engine.actions import Update
+from dynamometer.engine.catalog import World
+from dynamometer.engine.commit import Commit, Image
+from dynamometer.engine.engine import Answer, Engine
+from dynamometer.engine.requests import Body, check_not_key, lookup_key, normalise_key, table_of, write_answer
+from dynamometer.expressions import bind, check_mixing
+
+_KINDS = ("UpdateExpression", "ConditionExpression")
+
+
+def parse(world: World, body: Body) -> Update:
+    """The request's checks in the service's order."""
+    check_mixing(body, _KINDS)
+    normalise_key(body["Key"])
+    bound = bind(body, _KINDS)
+    table = table_of(world, body)
+    key = lookup_key(table, body["Key"])
+    if bound.update is not None:
+        check_not_key(table, bound.update.targets)
+    return Update(table, key, body["Key"], bound, body.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD")
+
+
+def run(engine: Engine, world: World, body: Body) -> Answer:
+    update = parse(world, body)
+
+    def decide(commit: Commit) -> Body:
+        before = commit.read(update.key)
+        after = update.decide(before)
+        charge = commit.change(update.table, update.key, before, after, update.entries)
+        answer = write_answer(body, update.table, update.key_item, charge)
+        wanted = body.get("ReturnValues", "NONE")
+        if wanted != "NONE":
+            attributes = _attributes(update, wanted, before, after)
+            if attributes is not None:
+                answer["Attributes"] = attributes
+        return answer
+
+    return engine.transact(decide)
+
+
+def _attributes(update: Update, wanted: str, before: Image | None, after: Image | None) -> Any:
+    """What ReturnValues asks for; None when there is nothing of it."""
+    if wanted == "ALL_OLD":
+        return None if before is None else orjson.Fragment(before.json)
+    if wanted == "ALL_NEW":
+        return None if after is None else orjson.Fragment(after.json)
+    bound = update.bound
+    if bound is None or bound.update is None:
+        return None
+    image = before if wanted == "UPDATED_OLD" else after
+    if image is None:
+        return None
+    old, new = before.item if before is not None else None, after.item if after is not None else None
+    return bound.update.updated(wanted, old, new) or None

@@ -1,0 +1,227 @@
+"""One request to one answer, bytes in and bytes out: the whole protocol, without a socket.
+
+    1. method and path            anything but POST / is a health check, a CORS question or unknown
+    2. X-Amz-Target               a row of the operation table
+    3. signature                  account and region, so which tables
+    4. body                       decompressed, JSON
+    5. the model's constraints    then the operation's own checks and its work
+    6. the answer                 JSON, request id, CRC-32, compressed when asked for
+
+Fast accept, slow reject: a body of unusual JSON types fails somewhere in 5 with a plain Python error. Then, and before
+any refusal goes out, the body is checked against the model's types, which come first in the service's order; if the
+check only coerced something (a null, the word "true"), the request runs again with the coerced body.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+from zlib import crc32
+
+import orjson
+
+from dynamometer.base import limits
+from dynamometer.base.errors import (
+    ConditionalCheckFailedException,
+    InternalServerError,
+    SerializationException,
+    ServiceError,
+    StoreError,
+    UnknownOperationException,
+)
+from dynamometer.engine.catalog import World
+from dynamometer.engine.engine import Answer, Engine
+from dynamometer.engine.operations import Operation, load
+from dynamometer.model import shapes
+from dynamometer.wire import compression, errors, sigv4
+
+log = logging.getLogger(__name__)
+
+JSON_TYPES = (b"application/x-amz-json-1.0", b"application/json")
+_UNUSUAL = (TypeError, KeyError, AttributeError, ValueError, IndexError, StopIteration)
+_INTERNAL = "The server encountered an internal error trying to fulfill the request."
+_OPEN_SCOPE = ("000000000000", "us-east-1")
+_SCOPES_MAX = 4096
+Headers = dict[bytes, bytes]
+
+
+class Response:
+    """An answer. It may be sent once the store's `durable_sequence` has reached `sequence`."""
+
+    __slots__ = ("body", "headers", "sequence", "status")
+
+    def __init__(self, status: int, headers: list[tuple[bytes, bytes]], body: bytes, sequence: int = 0) -> None:
+        self.status = status
+        self.headers = headers
+        self.body = body
+        self.sequence = sequence
+
+
+class _Row:
+    """An operation with what the wire does for it."""
+
+    __slots__ = ("check", "name", "run")
+
+    def __init__(self, operation: Operation) -> None:
+        self.name = operation.name
+        self.run: Callable[[Engine, World, dict[str, Any]], Answer] = operation.run
+        self.check = shapes.constraints(operation.name)
+
+
+class Service:
+    """The protocol on one engine."""
+
+    def __init__(self, engine: Engine, settings: Any = None) -> None:
+        self.engine = engine
+        self._settings = settings if settings is not None else engine.settings
+        self._rows = {name: _Row(operation) for name, operation in load().items()}
+        self._targets = {f"DynamoDB_20120810.{name}".encode(): row for name, row in self._rows.items()}
+        self._worlds: dict[bytes, World] = {}
+        self._id_prefix = "".join(engine.rng.choices("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", k=39)).encode()
+        self._requests = 0
+
+    def handle(self, method: str, target: str, headers: Headers, body: bytes) -> Response:
+        """Answer one request. `headers` have lower-case names. Never raises."""
+        if method != "POST":
+            return self._without_operation(method, headers)
+        content_type = headers.get(b"content-type", JSON_TYPES[0])
+        if content_type not in JSON_TYPES:
+            content_type = content_type.partition(b";")[0].strip().lower()
+            if content_type not in JSON_TYPES:
+                return self._unknown_operation()
+        sequence = 0
+        try:
+            row = self._targets.get(headers.get(b"x-amz-target", b""))
+            if row is None:
+                raise UnknownOperationException()
+            world = self._world(headers, target)
+            if b"content-encoding" in headers:
+                body = compression.decode(headers[b"content-encoding"], body, limits.REQUEST_BODY_BYTES_MAX)
+            answer, sequence = self._operate(row, world, body)
+            status, payload = 200, orjson.dumps(answer)
+        except ServiceError as error:
+            status, payload = errors.encode(error)
+            if type(error) is ConditionalCheckFailedException:
+                sequence = self.engine.store.last_sequence
+        except StoreError as error:
+            log.error("the store failed: %s", error)
+            status, payload = errors.encode(InternalServerError(_INTERNAL))
+        except Exception:
+            log.exception("a bug in %s", headers.get(b"x-amz-target", b"").decode("latin-1"))
+            status, payload = errors.encode(InternalServerError(_INTERNAL))
+        return self._respond(status, payload, content_type, headers, sequence)
+
+    def _operate(self, row: _Row, world: World, body: bytes) -> Answer:
+        """The request's JSON through its operation."""
+        if not body:
+            raise SerializationException()
+        try:
+            request = orjson.loads(body)
+        except orjson.JSONDecodeError:
+            raise SerializationException() from None
+        try:
+            row.check(request)
+            return row.run(self.engine, world, request)
+        except ConditionalCheckFailedException:
+            raise
+        except ServiceError:
+            self._check_again(row, body)
+            raise
+        except _UNUSUAL as error:
+            coerced = self._check_again(row, body)
+            if coerced is None:
+                raise
+            log.debug("an unusual %s request: %r", row.name, error)
+            row.check(coerced)
+            return row.run(self.engine, world, coerced)
+
+    def _check_again(self, row: _Row, body: bytes) -> dict[str, Any] | None:
+        """Check the JSON types of a request that did not go through. Raises SerializationException.
+
+        Returns the coerced request, or None when it is what it was.
+        """
+        request = orjson.loads(body)
+        coerced = shapes.check_types(row.name, request)
+        return None if coerced == request else coerced
+
+    def _world(self, headers: Headers, target: str) -> World:
+        """The tables of the caller's account and region."""
+        authorization = headers.get(b"authorization", b"")
+        at = authorization.find(b"Credential=")
+        credential = authorization[at : authorization.find(b",", at)]
+        world = self._worlds.get(credential)
+        if world is not None and b"Signature=" in authorization and b"x-amz-date" in headers and "?" not in target:
+            return world
+        try:
+            access_key, region = sigv4.scope(headers, target.partition("?")[2])
+            account = sigv4.account_of(access_key)
+        except ServiceError:
+            if self._settings.require_signature:
+                raise
+            account, region = _OPEN_SCOPE
+            credential = b""
+        if self._settings.shared_world:
+            account, region = _OPEN_SCOPE
+        world = self.engine.world(account, region)
+        if at >= 0 and credential:
+            if len(self._worlds) > _SCOPES_MAX:
+                self._worlds.clear()
+            self._worlds[credential] = world
+        return world
+
+    def _request_id(self) -> bytes:
+        self._requests += 1
+        return b"%b%013d" % (self._id_prefix, self._requests)
+
+    def _respond(
+        self, status: int, body: bytes, content_type: bytes, headers: Headers, sequence: int = 0
+    ) -> Response:
+        extra: list[tuple[bytes, bytes]] = []
+        if len(body) >= limits.RESPONSE_COMPRESSION_BYTES_MIN and b"accept-encoding" in headers:
+            encoding = compression.choose_encoding(headers[b"accept-encoding"])
+            if encoding is not None:
+                body = compression.encode(encoding, body)
+                extra.append((b"Content-Encoding", encoding.encode()))
+        answer = [
+            (b"Content-Type", content_type),
+            (b"x-amzn-RequestId", self._request_id()),
+            (b"x-amz-crc32", b"%d" % crc32(body)),
+            *extra,
+        ]
+        if b"origin" in headers:
+            answer += [
+                (b"Access-Control-Allow-Origin", b"*"),
+                (b"Access-Control-Expose-Headers", b"x-amzn-RequestId,x-amz-crc32,x-amzn-ErrorType,Date"),
+            ]
+        return Response(status, answer, body, sequence)
+
+    def _unknown_operation(self) -> Response:
+        """What the service says, in XML, to what is not its protocol at all."""
+        body = b"<UnknownOperationException/>\n"
+        headers = [(b"x-amzn-RequestId", self._request_id()), (b"x-amz-crc32", b"%d" % crc32(body))]
+        return Response(404, headers, body)
+
+    def _without_operation(self, method: str, headers: Headers) -> Response:
+        if method == "OPTIONS" and b"origin" in headers:
+            return Response(200, self._cors(headers), b"")
+        if method in ("GET", "HEAD"):
+            host = headers.get(b"host", b"dynamodb.us-east-1.amazonaws.com")
+            body = b"healthy: %b " % host
+            answer = [(b"x-amzn-RequestId", self._request_id()), (b"x-amz-crc32", b"%d" % crc32(body))]
+            return Response(200, [*answer, (b"Content-Type", b"text/plain")], body)
+        return self._unknown_operation()
+
+    def _cors(self, headers: Headers) -> list[tuple[bytes, bytes]]:
+        answer = [
+            (b"x-amzn-RequestId", self._request_id()),
+            (b"Access-Control-Allow-Origin", b"*"),
+            (b"Access-Control-Max-Age", b"172800"),
+        ]
+        for asked, name in (
+            (b"access-control-request-headers", b"Access-Control-Allow-Headers"),
+            (b"access-control-request-method", b"Access-Control-Allow-Methods"),
+        ):
+            if asked in headers:
+                answer.append((name, headers[asked]))
+        return answer
