@@ -45,14 +45,22 @@ class View(Protocol):
 
 
 class Transaction(View, Protocol):
-    """Reads, and the writes that are decided from them."""
+    """Reads, and the writes that are decided from them.
+
+    Reads show the store as it was before the writes: a transaction doesn't see its own. Of several writes to one key
+    the last one counts. A transaction is used once, up to `commit` or `rollback`.
+    """
 
     def put(self, key: bytes, value: bytes) -> None: ...
 
     def delete(self, key: bytes) -> None: ...
 
     def add(self, key: bytes, deltas: Sequence[int]) -> None:
-        """Add to the counters kept at `key`: a row of signed integers that is all zero where there is none."""
+        """Add to the counters kept at `key`: a row of signed integers that is all zero where there is none.
+
+        A key holds counters or a value, never both by turns; `put` is not for counters. A range shows a row as the
+        bytes of `counters.pack`, and doesn't show a row that is all zero.
+        """
         ...
 
     def commit(self) -> int:
@@ -82,7 +90,7 @@ class Store(View, Protocol):
         ...
 
     def snapshot(self) -> View:
-        """A view of this moment that later commits do not change."""
+        """A view of this moment that later commits do not change. It is not used after `close`."""
         ...
 
     def delete_range(self, start: bytes, end: bytes) -> int:
@@ -90,7 +98,10 @@ class Store(View, Protocol):
         ...
 
     def on_durable(self, callback: Callable[[], None]) -> None:
-        """Have `callback` called, on any thread, each time that `durable_sequence` has grown or the store has failed."""
+        """Have `callback` called, on any thread, when `durable_sequence` has grown or the store has failed.
+
+        A commit that is durable when `commit` returns calls nobody.
+        """
         ...
 
     def wait_durable(self, sequence: int) -> None:
