@@ -1,1 +1,73 @@
-def main() -> int: return 0
+"""The command line: `dyno COMMAND`. Each command is one module, imported only when it is the one that runs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+COMMANDS = {
+    "serve": "start the server",
+    "check": "check the data of a folder",
+    "config": "show every setting, its value, and where it came from",
+    "version": "print the version",
+}
+
+EXIT_OK = 0
+EXIT_PROBLEM = 1
+"""The command did its work and found something wrong."""
+EXIT_ERROR = 2
+"""The command could not do its work."""
+EXIT_INTERRUPTED = 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; the exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(_usage())
+        return EXIT_OK if arguments else EXIT_ERROR
+    name = "version" if arguments[0] in ("-V", "--version") else arguments[0]
+    if name not in COMMANDS:
+        print(_unknown(name), file=sys.stderr)
+        return EXIT_ERROR
+    try:
+        return _run(name, arguments[1:])
+    except SystemExit as ended:
+        return ended.code if isinstance(ended.code, int) else EXIT_ERROR
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        sys.stderr.close()  # who read our output has gone; Python would complain about that at exit
+        return EXIT_OK
+    except Exception as error:
+        from dynamometer.cli.failures import explain
+
+        print(f"dyno {name}: {explain(error)}", file=sys.stderr)
+        return EXIT_ERROR
+
+
+def _run(name: str, arguments: list[str]) -> int:
+    import argparse
+    from importlib import import_module
+
+    command = import_module(f"dynamometer.cli.{name}")
+    parser = argparse.ArgumentParser(prog=f"dyno {name}", description=command.__doc__, allow_abbrev=False)
+    command.add_options(parser)
+    result = command.run(parser.parse_args(arguments))
+    assert isinstance(result, int)
+    return result
+
+
+def _usage() -> str:
+    lines = [f"  {name:<9}{about}" for name, about in COMMANDS.items()]
+    return "\n".join(
+        ["usage: dyno COMMAND [OPTIONS]", "", *lines, "", "dyno COMMAND --help tells a command's options."]
+    )
+
+
+def _unknown(name: str) -> str:
+    import difflib
+
+    close = difflib.get_close_matches(name, COMMANDS, n=1)
+    hint = f"did you mean {close[0]}?" if close else "`dyno --help` lists them."
+    return f"dyno: there is no command {name!r}; {hint}"

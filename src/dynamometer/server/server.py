@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from dynamometer.base.clock import Clock
 from dynamometer.base.config import Settings
+from dynamometer.base.errors import StoreError
 from dynamometer.server.answers import Encoder, Response
 from dynamometer.server.connection import Connection
 
@@ -42,6 +43,7 @@ class Durability(Protocol):
     @property
     def failure(self) -> Exception | None: ...
     def on_durable(self, callback: Callable[[], None]) -> None: ...
+    def wait_durable(self, sequence: int) -> None: ...
 
 
 class Server:
@@ -94,12 +96,10 @@ class Server:
         assert self._listener is not None, "the server listens only after start()"
         return int(self._listener.sockets[0].getsockname()[1])
 
-    async def run(self, on_ready: Callable[[], None] = lambda: None) -> None:
-        """Listen until SIGTERM or SIGINT, then stop in good order; a second signal cuts that short."""
-        await self.start()
+    async def run(self) -> None:
+        """After start(): serve until SIGTERM or SIGINT, then stop in good order; a second signal cuts that short."""
         for number in (signal.SIGTERM, signal.SIGINT):
             self._loop.add_signal_handler(number, self._on_signal)
-        on_ready()
         await self._stop_asked.wait()
         await self.stop()
 
@@ -172,16 +172,27 @@ class Server:
     def _release(self) -> None:
         """Let go what has become durable. Connections stand in the order of what they wait for, one entry each."""
         self._wake_is_scheduled = False
+        self._release_up_to(self.store.durable_sequence)
+        if self.store.failure is not None and self._awaiting:
+            self._settle_failure()
+
+    def _settle_failure(self) -> None:
+        """The store takes no more writes. What was committed before may still become durable: ask, once, for all."""
+        try:
+            self.store.wait_durable(max(sequence for sequence, _ in self._awaiting))
+        except StoreError as error:
+            log.error("writes that were not yet acknowledged are lost or may be: %s", error)
+        self._release_up_to(self.store.durable_sequence)
+        while self._awaiting:
+            self._awaiting.popleft()[1].fail(self.store.durable_sequence)
+
+    def _release_up_to(self, durable: int) -> None:
         awaiting = self._awaiting
-        durable = self.store.durable_sequence
         while awaiting and awaiting[0][0] <= durable:
             connection = awaiting.popleft()[1]
             following = connection.release(durable)
             if following:
                 awaiting.append((following, connection))
-        if self.store.failure is not None:
-            while awaiting:
-                awaiting.popleft()[1].fail(self.store.durable_sequence)
 
     # Background work of the engine.
 

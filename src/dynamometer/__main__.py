@@ -1,0 +1,7 @@
+"""`python -m dynamometer`."""
+
+import sys
+
+from dynamometer.cli import main
+
+sys.exit(main())

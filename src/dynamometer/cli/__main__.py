@@ -1,0 +1,7 @@
+"""`python -m dynamometer.cli`."""
+
+import sys
+
+from dynamometer.cli import main
+
+sys.exit(main())
