@@ -1,0 +1,47 @@
+# One command for each intention. `make` alone lists them. ARGS goes to the tool: make test ARGS="tests/unit/wire -k gzip"
+SHELL := /bin/bash
+PYTHON ?= python3
+WORKERS ?= 2
+ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help setup serve test lint format bench soak clean
+
+help: ## list these commands
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(INSTALLED) ## make the virtual environment; nothing to do while pyproject.toml stays the same
+
+$(INSTALLED): pyproject.toml tools/make-venv
+	@tools/make-venv $(VENV) $(PYTHON)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+serve: $(INSTALLED) ## start a server: make serve ARGS="--in-memory --port 8001"
+	@$(BIN)/dyno serve $(ARGS)
+
+test: $(INSTALLED) ## run the tests, but for the long runs
+	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+
+lint: $(INSTALLED) ## style, types, and which package imports which
+	$(BIN)/ruff check src tests bench
+	$(BIN)/mypy --strict src
+	$(BIN)/lint-imports --no-cache
+
+format: $(INSTALLED) ## put the sources in the common form
+	$(BIN)/ruff format src tests bench
+	$(BIN)/ruff check --fix src tests bench
+
+bench: $(INSTALLED) ## measure beside peers; needs wrk
+	$(BIN)/python bench/run.py $(ARGS)
+
+soak: $(INSTALLED) ## the long runs: crashes, simulations, load over time
+	$(BIN)/python -m pytest -m soak $(ARGS)
+
+clean: ## remove everything that was made
+	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -prune -exec rm -rf {} +
