@@ -51,11 +51,13 @@ DURABILITIES = ("fsync", "os")
 _CACHE_BYTES = 64 << 20
 _MEMTABLE_BYTES = 32 << 20
 _CACHED_COUNTER_ROWS = 10_000
+_PIECE = 256
+"""How many pairs a range over a snapshot reads at once."""
 _ROCKSDB_FILE = re.compile(r"[\w/.-]*(?:\d{6}\.(?:sst|log)|MANIFEST-\d{6}|CURRENT)\b")
 
 
 class _Reads:
-    """Reads through whatever RocksDB reads through: the database or a snapshot of it."""
+    """Reads of the database as it is."""
 
     __slots__ = ("_explain", "_get", "_iter")
 
@@ -149,7 +151,7 @@ class RocksStore(GroupCommit, _Reads):
         return row + [0] * (width - len(row))
 
     def snapshot(self) -> RocksSnapshot:
-        return RocksSnapshot(self._db.snapshot(), self._explain_read)
+        return RocksSnapshot(self._db.iter(), self._explain_read)
 
     def delete_range(self, start: bytes, end: bytes) -> int:
         if start >= end:
@@ -275,25 +277,60 @@ class RocksTransaction(_Reads):
         self._deleted = []
 
 
-class RocksSnapshot(_Reads):
-    """Reads of one moment."""
+class RocksSnapshot:
+    """Reads of one moment, through one iterator that was made then.
 
-    __slots__ = ()
+    rocksdict 0.3.29 has snapshots too, but iterates past them. An iterator is a snapshot by nature; several ranges
+    share it by reading in pieces. It keeps alive the files and the memory of its moment.
+    """
 
-    def __init__(self, snapshot: Any, explain: Callable[[Exception], Exception]) -> None:
-        def get(key: bytes) -> bytes | None:
-            try:
-                return snapshot[key]  # type: ignore[no-any-return]
-            except Exception as error:
-                # The type is the same for every fault; only the text tells an absent key.
-                if str(error) == "key not found":
-                    return None
-                raise
+    def __init__(self, iterator: Any, explain: Callable[[Exception], Exception]) -> None:
+        self._iterator = iterator
+        self._explain = explain
 
-        super().__init__(get, snapshot.iter, explain)
+    def get(self, key: bytes) -> bytes | None:
+        for found, value in self._piece(key, None, False, 1):
+            return value if found == key else None
+        return None
 
     def multi_get(self, keys: Sequence[bytes]) -> list[bytes | None]:
         return [self.get(key) for key in keys]
+
+    def range(self, start: bytes, end: bytes, reverse: bool = False, limit: int = 0) -> Iterator[Pair]:
+        while start < end:
+            piece = self._piece(end if reverse else start, start if reverse else end, reverse, _PIECE)
+            yield from piece
+            if len(piece) < _PIECE:
+                return
+            last = piece[-1][0]
+            if reverse:
+                end = last
+            else:
+                start = last + b"\0"
+
+    def _piece(self, position: bytes, bound: bytes | None, reverse: bool, size: int) -> list[Pair]:
+        """Up to `size` pairs: from `position` on, below `bound`; or, backwards, before `position`, from `bound` on."""
+        try:
+            iterator = self._iterator
+            if reverse:
+                step = iterator.prev
+                iterator.seek_for_prev(position)
+                if iterator.key() == position:
+                    step()
+            else:
+                step = iterator.next
+                iterator.seek(position)
+            piece: list[Pair] = []
+            while iterator.valid() and len(piece) < size:
+                key = iterator.key()
+                if bound is not None and (key < bound if reverse else key >= bound):
+                    return piece
+                piece.append((key, iterator.value()))
+                step()
+            iterator.status()
+            return piece
+        except Exception as error:
+            raise self._explain(error) from error
 
 
 def _options(create: bool, salvage: bool) -> Options:
