@@ -1,0 +1,213 @@
+"""What is kept of a table and its indexes, apart from items: plain values that become one JSON record.
+
+A change of a table takes time on the service: it is UPDATING until `until`, and the new throughput shows only then.
+So a record holds what will be (`next_…`) beside what is, and `settle` makes the one the other. Nothing needs to happen
+at the moment itself: whoever looks at the record later settles it first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from dynamometer.base.errors import StoreCorrupt
+from dynamometer.model.schema import IndexSchema, KeyAttribute, KeySchema
+
+VERSION = 1
+ON_DEMAND = "PAY_PER_REQUEST"
+PROVISIONED = "PROVISIONED"
+ON_DEMAND_READ = 12_000
+ON_DEMAND_WRITE = 4_000
+"""What a new on-demand table serves at once (developer guide: warm throughput)."""
+
+
+@dataclass(slots=True)
+class Throughput:
+    """Provisioned capacity; all zero on demand."""
+
+    read: int = 0
+    write: int = 0
+    next_read: int | None = None
+    next_write: int | None = None
+    increased_at: float | None = None
+    decreased_at: float | None = None
+    decreases: int = 0
+    """On the day (UTC) of `decreased_at`."""
+
+    def settle(self) -> None:
+        if self.next_read is not None and self.next_write is not None:
+            self.read, self.write = self.next_read, self.next_write
+        self.next_read = self.next_write = None
+
+
+@dataclass(slots=True)
+class Warm:
+    """Warm throughput: what can be served at once. It never falls."""
+
+    read: int = 0
+    write: int = 0
+    next_read: int | None = None
+    next_write: int | None = None
+
+    @property
+    def is_changing(self) -> bool:
+        return self.next_read is not None or self.next_write is not None
+
+    def settle(self) -> None:
+        self.read = max(self.read, self.next_read or 0)
+        self.write = max(self.write, self.next_write or 0)
+        self.next_read = self.next_write = None
+
+    def raise_to(self, read: int, write: int) -> None:
+        """Whatever was ever provisioned stays warm."""
+        self.read, self.write = max(self.read, read), max(self.write, write)
+
+
+@dataclass(slots=True)
+class Stream:
+    """A table's newest stream; it keeps its name after it was disabled."""
+
+    label: str
+    view_type: str
+    enabled: bool
+
+
+@dataclass(slots=True)
+class IndexRecord:
+    """A secondary index. `number` is never used again in the table: nothing that an old index left can be read."""
+
+    name: str
+    number: int
+    is_global: bool
+    partition: list[str]
+    sort: list[str]
+    projection_type: str
+    non_key_attributes: list[str]
+    status: str = "ACTIVE"
+    until: float | None = None
+    backfilling: bool = False
+    throughput: Throughput = field(default_factory=Throughput)
+    warm: Warm = field(default_factory=Warm)
+    on_demand: dict[str, int] = field(default_factory=dict)
+
+    def settle(self) -> None:
+        """The moment `until` has come. A DELETING index is the catalog's to remove."""
+        self.until = None
+        self.throughput.settle()
+        self.warm.settle()
+        if not self.backfilling:
+            self.status = "ACTIVE"
+
+
+@dataclass(slots=True)
+class TableRecord:
+    """A table. `attributes`: the types of all key attributes, in the order in which they were defined."""
+
+    account: str
+    region: str
+    name: str
+    number: int
+    table_id: str
+    created_at: float
+    attributes: dict[str, str]
+    partition: list[str]
+    sort: list[str]
+    billing_mode: str
+    status: str = "CREATING"
+    until: float | None = None
+    on_demand_since: float | None = None
+    throughput: Throughput = field(default_factory=Throughput)
+    warm: Warm = field(default_factory=Warm)
+    on_demand: dict[str, int] = field(default_factory=dict)
+    indexes: list[IndexRecord] = field(default_factory=list)
+    next_index: int = 1
+    table_class: str | None = None
+    table_class_at: float | None = None
+    encryption_key: str | None = None
+    """The ARN of the KMS key; None for the service's own encryption."""
+    stream: Stream | None = None
+    deletion_protection: bool = False
+    tags: dict[str, str] = field(default_factory=dict)
+    version: int = VERSION
+
+    @property
+    def arn(self) -> str:
+        return f"arn:aws:dynamodb:{self.region}:{self.account}:table/{self.name}"
+
+    def index(self, name: str) -> IndexRecord | None:
+        return next((index for index in self.indexes if index.name == name), None)
+
+    def settle(self) -> None:
+        """The moment `until` has come. A DELETING table is the catalog's to remove."""
+        self.until = None
+        self.throughput.settle()
+        self.warm.settle()
+        self.status = "ACTIVE"
+
+    def key_schema(self) -> KeySchema:
+        return _key_schema(self.partition, self.sort, self.attributes)
+
+    def index_schema(self, index: IndexRecord) -> IndexSchema:
+        """The index with the types of its keys and all that it projects."""
+        key = _key_schema(index.partition, index.sort, self.attributes)
+        projected = None
+        if index.projection_type != "ALL":
+            keys = (*self.partition, *self.sort, *index.partition, *index.sort)
+            projected = frozenset((*keys, *index.non_key_attributes))
+        non_key = tuple(index.non_key_attributes)
+        return IndexSchema(index.name, index.number, index.is_global, key, index.projection_type, non_key, projected)
+
+    def prune_attributes(self) -> None:
+        """Forget the types of attributes that are no key any more."""
+        used = {*self.partition, *self.sort}
+        for index in self.indexes:
+            if index.status != "DELETING":
+                used.update(index.partition, index.sort)
+        self.attributes = {name: kind for name, kind in self.attributes.items() if name in used}
+
+
+def _key_schema(partition: list[str], sort: list[str], types: dict[str, str]) -> KeySchema:
+    return KeySchema(
+        tuple(KeyAttribute(name, types[name]) for name in partition),
+        tuple(KeyAttribute(name, types[name]) for name in sort),
+    )
+
+
+def dumps(record: TableRecord) -> bytes:
+    """The record as kept in the store."""
+    return orjson.dumps(record)
+
+
+def loads(raw: bytes) -> TableRecord:
+    """The record from the store. Raises StoreCorrupt when it is not one, or one of a newer version."""
+    try:
+        value = orjson.loads(raw)
+        if value["version"] != VERSION:
+            raise StoreCorrupt(
+                f"the record of table {value['name']} has version {value['version']}, which this program does not "
+                "know; open the data folder with the version that wrote it"
+            )
+        return _table(value)
+    except (orjson.JSONDecodeError, KeyError, TypeError) as error:
+        raise StoreCorrupt("a table's record in the store is damaged; restore the data folder from a backup") from error
+
+
+def copy(record: TableRecord) -> TableRecord:
+    """A record of its own, to change without showing it yet."""
+    return _table(orjson.loads(orjson.dumps(record)))
+
+
+def _table(value: dict[str, Any]) -> TableRecord:
+    indexes = [
+        IndexRecord(**index | {"throughput": Throughput(**index["throughput"]), "warm": Warm(**index["warm"])})
+        for index in value["indexes"]
+    ]
+    parts: dict[str, Any] = {
+        "throughput": Throughput(**value["throughput"]),
+        "warm": Warm(**value["warm"]),
+        "stream": None if value["stream"] is None else Stream(**value["stream"]),
+        "indexes": indexes,
+    }
+    return TableRecord(**value | parts)
