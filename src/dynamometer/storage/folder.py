@@ -2,6 +2,7 @@
 
     FORMAT             what wrote the folder, the kind of store and the version: "dynamometer rocksdb 1"
     dynamometer.lock   held by the process that owns the folder; its process id, for people
+    SEQUENCE           how many changes the store had when it was last opened or closed: it never has fewer
     db/                the store's own files
 
 FORMAT is written last, when the store has been made, so a folder without it holds nothing that anyone was told of.
@@ -13,16 +14,22 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from dynamometer.base.errors import StoreError, StoreLocked, StoreUnwritable
 
 FORMAT_FILE = "FORMAT"
 LOCK_FILE = "dynamometer.lock"
+SEQUENCE_FILE = "SEQUENCE"
 DATA_FOLDER = "db"
 PROGRAM = "dynamometer"
 
-_OURS = {FORMAT_FILE, FORMAT_FILE + ".new", LOCK_FILE, DATA_FOLDER, "lost+found"}
+_OURS = {
+    *(FORMAT_FILE, SEQUENCE_FILE, LOCK_FILE, DATA_FOLDER),
+    *(FORMAT_FILE + ".new", SEQUENCE_FILE + ".new"),
+    "lost+found",
+}
 _UNWRITABLE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EFBIG}
 
 
@@ -52,18 +59,35 @@ class Folder:
         """Mark the folder as a store that has been made. Everything that it needs is in it by now."""
         if not self.is_new:
             return
-        new = self.path / (FORMAT_FILE + ".new")
         try:
-            with new.open("w") as file:
-                file.write(self._format)
-                file.flush()
-                os.fsync(file.fileno())
-            new.rename(self.path / FORMAT_FILE)
+            self._replace(FORMAT_FILE, self._format)
             for folder in (self.data, self.path, self.path.parent):
                 _sync_folder(folder)
         except OSError as error:
             raise folder_error(self.path, error) from error
         self.is_new = False
+
+    def witness(self, sequence: int) -> None:
+        """Remember how far the store has come. One that can't be written is left: an older number is true as well."""
+        with suppress(OSError):
+            self._replace(SEQUENCE_FILE, f"{sequence}\n")
+
+    def witnessed(self) -> int:
+        """How far the store had come, at least."""
+        try:
+            text = (self.path / SEQUENCE_FILE).read_bytes().strip()
+        except OSError:
+            return 0
+        return int(text) if text.isdigit() else 0
+
+    def _replace(self, name: str, text: str) -> None:
+        """Write a small file as a whole or not at all."""
+        new = self.path / (name + ".new")
+        with new.open("w") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        new.rename(self.path / name)
 
     def close(self) -> None:
         """Let another process own the folder."""

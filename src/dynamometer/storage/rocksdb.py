@@ -133,6 +133,7 @@ class RocksStore(GroupCommit, _Reads):
         self.path = self._folder.path
         try:
             self._db = self._open(salvage)
+            self._check_sequence(salvage)
             self._folder.finish()
         except BaseException:
             self._folder.close()
@@ -167,6 +168,7 @@ class RocksStore(GroupCommit, _Reads):
         self._closed = True
         try:
             self.stop_syncing()
+            self._folder.witness(self._db.latest_sequence_number())
             self._db.close()
         except StoreError:
             self._abandon()
@@ -188,6 +190,18 @@ class RocksStore(GroupCommit, _Reads):
             return Rdict(str(folder.data), options, column_families={"default": options})
         except Exception as error:
             raise _explain(error, folder.path, StoreError) from error
+
+    def _check_sequence(self, salvage: bool) -> None:
+        """Refuse a database that has gone back in time. RocksDB takes a shortened manifest for the whole of it."""
+        sequence = self._db.latest_sequence_number()
+        seen = self._folder.witnessed()
+        if sequence < seen and not salvage:
+            self._db.close()
+            raise StoreCorrupt(
+                f"{self.path} ends at change {sequence} and had {seen} before: a file was shortened or replaced: "
+                f"{_what_to_do(self.path)}"
+            )
+        self._folder.witness(sequence)
 
     def _row(self, key: bytes) -> list[int]:
         row = self._rows.get(key)
@@ -379,8 +393,8 @@ def _explain(error: Exception, path: Path, otherwise: type[StoreError]) -> Store
         return error
     if isinstance(error, DbClosedError):
         return StoreError(f"{path} was closed: open it again")
-    if isinstance(error, TypeError):
-        raise error
+    if type(error) is not Exception:
+        raise error  # a bug of ours, such as a key that is not bytes
     text = " ".join(str(error).split())
     if "No space left" in text or "Disk quota" in text:
         return StoreUnwritable(
@@ -388,7 +402,7 @@ def _explain(error: Exception, path: Path, otherwise: type[StoreError]) -> Store
         )
     if "Read-only file system" in text or "Permission denied" in text:
         return StoreUnwritable(f"{path}: make the folder writable for this user and start again ({text})")
-    if text.startswith("Corruption") or "No such file" in text:
+    if text.startswith("Corruption") or "No such file" in text or "does not exist" in text:
         return StoreCorrupt(f"{_damaged_file(text, path)} is damaged ({text}): {_what_to_do(path)}")
     return otherwise(f"{path}: {text}: see that the disk works and start again; what was acknowledged is safe")
 
