@@ -1,0 +1,43 @@
+"""The floor: this project's HTTP server, and behind it a service that answers every request with an empty object.
+
+No server built on this stack can be faster, so the distance from here is what the engine costs.
+
+    python bench/floor.py PORT
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+from dynamometer.base.clock import SystemClock
+from dynamometer.base.config import Settings
+from dynamometer.server.answers import Plain
+from dynamometer.server.server import Server, new_event_loop
+
+EMPTY = Plain(200, b"{}")
+
+
+class NoStore:
+    """Nothing is written, so everything is durable."""
+
+    durable_sequence = 0
+    failure = None
+
+    def on_durable(self, callback: Callable[[], None]) -> None:
+        """Never called back: no answer waits."""
+
+
+def handle(method: str, target: str, headers: dict[bytes, bytes], body: bytes) -> Plain:
+    """The whole service."""
+    return EMPTY
+
+
+def main() -> None:
+    """Serve until told to stop."""
+    server = Server(handle, NoStore(), Settings(port=int(sys.argv[1])), SystemClock())
+    new_event_loop().run_until_complete(server.run())
+
+
+if __name__ == "__main__":
+    main()
