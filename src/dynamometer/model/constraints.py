@@ -2,7 +2,7 @@
 
 Each operation's constraints are compiled once, from the model, to a chain of predicates that a good request passes in
 a few microseconds. A request that fails one is walked again by `_Collector`, which alone knows the messages: at most
-ten, joined, each naming the member by its path. Attribute values and attribute names are not looked into here.
+ten, joined, each naming the member by its path. Attribute values, attribute names and tags are not looked into here.
 
 The service does not print its model as it is published. What differs is in the tables at the top, each measured on
 the service: the order of enum values, the limits of table names, which members it calls required.
@@ -48,8 +48,18 @@ REQUIRED: dict[str, tuple[str, ...]] = {
     "TagResourceInput": ("Tags",),
     "UntagResourceInput": ("TagKeys",),
     "ListTagsOfResourceInput": (),
+    "Tag": (),
 }
 """By structure: the members that are required, where the model says otherwise."""
+
+_WRITE = ("ReturnConsumedCapacity", "ReturnItemCollectionMetrics", "ReturnValues")
+PRINTED_MEMBERS: dict[str, tuple[str, ...]] = {
+    "PutItemInput": _WRITE,
+    "UpdateItemInput": _WRITE,
+    "DeleteItemInput": _WRITE,
+    "ProvisionedThroughput": ("WriteCapacityUnits", "ReadCapacityUnits"),
+}
+"""By structure: the members that are checked first, in this order; the others follow in the model's."""
 
 KEY_SCHEMA_MAX = {"CreateTableInput": 2, "LocalSecondaryIndex": 2}
 """By structure: how many elements its KeySchema may have. Global indexes may have more."""
@@ -58,7 +68,8 @@ BATCHES = frozenset({"BatchGetItem", "BatchWriteItem"})
 NOT_ECHOED = frozenset({("Query", "Limit"), ("BatchGetItem", "RequestItems.*.Keys")})
 """Operation and member whose message shows no value and writes names as the request does."""
 
-NOT_LOOKED_INTO = frozenset({RECURSIVE, "AttributeName"})
+NOT_LOOKED_INTO = frozenset({RECURSIVE, "AttributeName", "TagKeyString", "TagValueString", "TableClass"})
+"""Shapes of which the service says what is wrong in other words, when it comes to them."""
 
 Predicate = Callable[[Any], bool]
 Shapes = dict[str, Shape]
@@ -245,7 +256,7 @@ class _Collector:
         self, value: dict[str, Any], shape: Shape, path: tuple[str, ...], known: tuple[str, ...], errors: list[str]
     ) -> None:
         required = self.required(shape)
-        for name in shape.members:
+        for name in dict.fromkeys((*PRINTED_MEMBERS.get(shape.name, ()), *shape.members)):
             member, place = value.get(name), (*path, name[0].lower() + name[1:])
             if member is not None:
                 self._value(member, self.member(shape, name), place, (*known, name), errors)

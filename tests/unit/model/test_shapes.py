@@ -162,10 +162,10 @@ ENUM = "Member must satisfy enum value set: "
             "PutItem",
             {"ReturnValues": "x", "ReturnConsumedCapacity": "y", "ReturnItemCollectionMetrics": "z"},
             [
-                entry("null", "item", "Member must not be null"),
-                entry("'x'", "returnValues", ENUM + "[ALL_NEW, UPDATED_OLD, ALL_OLD, NONE, UPDATED_NEW]"),
                 entry("'y'", "returnConsumedCapacity", ENUM + "[INDEXES, TOTAL, NONE]"),
                 entry("'z'", "returnItemCollectionMetrics", ENUM + "[SIZE, NONE]"),
+                entry("'x'", "returnValues", ENUM + "[ALL_NEW, UPDATED_OLD, ALL_OLD, NONE, UPDATED_NEW]"),
+                entry("null", "item", "Member must not be null"),
             ],
         ),
         (
@@ -207,12 +207,12 @@ ENUM = "Member must satisfy enum value set: "
                 entry("null", "attributeDefinitions.2.member.attributeName", "Member must not be null"),
                 entry("'X'", "attributeDefinitions.2.member.attributeType", ENUM + "[B, N, S]"),
                 entry("'x'", "keySchema.1.member.keyType", ENUM + "[HASH, RANGE]"),
+                entry("null", "provisionedThroughput.writeCapacityUnits", "Member must not be null"),
                 entry(
                     "'0'",
                     "provisionedThroughput.readCapacityUnits",
                     "Member must have value greater than or equal to 1",
                 ),
-                entry("null", "provisionedThroughput.writeCapacityUnits", "Member must not be null"),
             ],
         ),
     ],
@@ -269,8 +269,17 @@ def test_transactions() -> None:
 
 
 def test_a_list_of_plain_members_tells_all_their_constraints() -> None:
-    assert message_of("UntagResource", {"ResourceArn": "arn", "TagKeys": ["", "a"]}) == (
-        "1 validation error detected: Value '[, a]' at 'tagKeys' failed to satisfy constraint: Member must satisfy "
-        "constraint: [Member must have length less than or equal to 128, "
+    index = {"IndexName": "abc", "KeySchema": [{"AttributeName": "a", "KeyType": "HASH"}]}
+    projection = {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["", "a"]}
+    body = {
+        "TableName": "abc",
+        "AttributeDefinitions": [],
+        "KeySchema": index["KeySchema"],
+        "GlobalSecondaryIndexes": [index | {"Projection": projection}],
+    }
+    assert message_of("CreateTable", body) == (
+        "1 validation error detected: Value '[, a]' at "
+        "'globalSecondaryIndexes.1.member.projection.nonKeyAttributes' failed to satisfy constraint: "
+        "Member must satisfy constraint: [Member must have length less than or equal to 255, "
         "Member must have length greater than or equal to 1]"
     )
