@@ -21,7 +21,6 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import boto3
-
 import run
 import workload
 from workload import TABLE
@@ -112,9 +111,8 @@ def _cost(call: Callable[[], object], seconds: float) -> float:
 
 
 def _show(name: str, measured: Measured) -> None:
-    print(
-        f"{name:12} " + "  ".join(f"{key} {value:,.{1 if name == 'ratio' else 0}f}" for key, value in measured.items())
-    )
+    digits = 1 if name == "ratio" else 0
+    print(f"{name:12} " + "  ".join(f"{key} {value:,.{digits}f}" for key, value in measured.items()), flush=True)
 
 
 if __name__ == "__main__":
