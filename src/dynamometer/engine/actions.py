@@ -87,7 +87,7 @@ class Update(Action):
         else:
             item = before.item
         if update is not None and self.bound is not None:
-            item = update.apply(item, self.bound.values)
+            item = update.apply(item, self.bound.values, before is not None)
         elif before is not None:
             return before
         size = values.item_size(item)

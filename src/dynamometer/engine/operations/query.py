@@ -18,7 +18,7 @@ from dynamometer.engine.selection import (
     normalise_start_key,
     start_position,
 )
-from dynamometer.expressions import Bound, bind, check_filter_on_keys, check_mixing, match_key_schema
+from dynamometer.expressions import Bound, bind, check_filter_keys, check_mixing, match_key_schema
 from dynamometer.model import keys
 from dynamometer.model.schema import KeySchema
 
@@ -40,7 +40,7 @@ def parse(world: World, body: Body) -> reading.PageRequest:
     schema = table.key if index is None else index.schema.key
     start, end = _bounds(table, index, schema, bound, "KeyConditions" in body)
     if bound.filter is not None:
-        check_filter_on_keys(bound.filter, schema, "QueryFilter" in body)
+        check_filter_keys(bound.filter.attributes, schema, bound.filter.source)
     whole_items = check_projection(table, index, body, bound.projection)
     forward = body.get("ScanIndexForward", True)
     if start_key is not None:
@@ -63,17 +63,17 @@ def parse(world: World, body: Body) -> reading.PageRequest:
 
 def _bounds(table: Table, index: Index | None, schema: KeySchema, bound: Bound, legacy: bool) -> tuple[bytes, bytes]:
     """The range that the key condition selects."""
-    partition, prefix_values, last = match_key_schema(bound.key_condition.resolve(bound.values), schema, legacy)
+    assert bound.key_condition is not None
+    partition, leading, last = match_key_schema(bound.key_condition.resolve(bound.values), schema, legacy)
     types = [attribute.type for attribute in schema.partition]
     payloads: list[Any] = [value[key_type] for value, key_type in zip(partition, types, strict=True)]
     prefix = reading.collection_prefix(table.prefix if index is None else index.prefix, types, payloads)
     try:
-        for attribute, value in zip(schema.sort, prefix_values, strict=False):
+        for attribute, value in zip(schema.sort, leading, strict=False):
             prefix += keys.sort_bytes(attribute.type, value[attribute.type])
         if last is None:
             return prefix, successor(prefix)
-        operator, operands = last
-        sort_type = schema.sort[len(prefix_values)].type
+        operator, sort_type, operands = last
         return reading.sort_bounds(prefix, operator, sort_type, [operand[sort_type] for operand in operands])
     except keys.KeyTooLong:
         raise ValidationException(

@@ -23,9 +23,9 @@ def parse(world: World, body: Body) -> list[tuple[Any, bytes, Any, Body]]:
     parsed = []
     for element in body["TransactItems"]:
         get = element["Get"]
-        check_mixing(get, _KINDS)
+        check_mixing(get, _KINDS, with_legacy=False)
         normalise_key(get["Key"])
-        parsed.append((get, bind(get, _KINDS).projection))
+        parsed.append((get, bind(get, _KINDS, with_legacy=False).projection))
     check_payload_size([get["Key"] for get, _ in parsed])
     tables = [table_of(world, get) for get, _ in parsed]
     reasons: list[ServiceError | None] = []

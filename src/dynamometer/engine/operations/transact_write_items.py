@@ -54,14 +54,14 @@ class _Parsed:
             raise ValidationException(_ONE_ACTION)
         self.verb, self.request = next(iter(element.items()))
         kinds = _KINDS[self.verb]
-        check_mixing(self.request, kinds)
+        check_mixing(self.request, kinds, with_legacy=False)
         self.size = 0
         if self.verb == "Put":
             self.size = values.normalize_item(self.request["Item"])
             check_item_size(self.size)
         else:
             normalise_key(self.request["Key"])
-        self.bound: Bound = bind(self.request, kinds)
+        self.bound: Bound = bind(self.request, kinds, with_legacy=False)
 
     def action(self, table: Table) -> Action:
         """The action on its table. Raises ValidationException, which cancels the transaction."""

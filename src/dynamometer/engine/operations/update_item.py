@@ -56,7 +56,4 @@ def _attributes(update: Update, wanted: str, before: Image | None, after: Image 
     if bound is None or bound.update is None:
         return None
     image = before if wanted == "UPDATED_OLD" else after
-    if image is None:
-        return None
-    old, new = before.item if before is not None else None, after.item if after is not None else None
-    return bound.update.updated(wanted, old, new) or None
+    return None if image is None else bound.update.updated(image.item) or None
