@@ -18,7 +18,7 @@ from typing import Any
 import orjson
 
 from dynamometer.base.errors import StoreCorrupt
-from dynamometer.engine import keyspace, stored
+from dynamometer.engine import keyspace, records, stored
 from dynamometer.engine.catalog import Index, Table
 from dynamometer.engine.codec import KEY_HEAD, UNUSUAL, Entry, IndexKeyError, Item
 from dynamometer.engine.commit import PREFIX_LENGTH
@@ -42,7 +42,7 @@ class Finding:
 class Checker:
     """One check of one store."""
 
-    def __init__(self, store: Any, tables: list[Table], progress: Callable[[int], None] | None = None) -> None:
+    def __init__(self, store: Any, tables: list[Table], progress: Callable[[str], None] | None = None) -> None:
         self._store = store
         self._view: View = store.snapshot()
         self._tables = tables
@@ -59,7 +59,7 @@ class Checker:
     def _count(self) -> None:
         self._done += 1
         if self._progress is not None and self._done % _PROGRESS_STEP == 0:
-            self._progress(self._done)
+            self._progress(f"{self._done:,} items and entries checked")
 
     def _table(self, table: Table) -> Iterator[Finding]:
         counts = {index.schema.number: [0, 0] for index in table.maintained}
@@ -192,6 +192,7 @@ class Checker:
                 yield Finding(f"token {key.hex()}", "nothing would ever clear it away")
 
 
-def check(store: Any, tables: list[Table], progress: Callable[[int], None] | None = None) -> Iterator[Finding]:
-    """Everything in the store that does not agree. `tables`: all tables of the store's catalog."""
+def check(store: Any, progress: Callable[[str], None] | None = None) -> Iterator[Finding]:
+    """Everything in the store that does not agree. `progress` is given a line of text now and then."""
+    tables = [Table(records.loads(raw)) for _, raw in store.range(*keyspace.catalog_range())]
     return Checker(store, tables, progress).findings()

@@ -105,7 +105,9 @@ class Tokens:
         """Note what reading this action's item will cost a replay: the larger image, doubled."""
         if self._token is None:
             return
-        amount = units.replay_read_units(before and before.size, after and after.size)
+        amount = units.replay_read_units(
+            before.size if before is not None else None, after.size if after is not None else None
+        )
         self._read_units[name] = self._read_units.get(name, 0) + amount
 
     def save(self, commit: Commit) -> None:

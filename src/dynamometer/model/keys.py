@@ -61,10 +61,7 @@ def sort_bytes(key_type: str, payload: Any) -> bytes:
 
 def partition_bytes(raws: Sequence[bytes]) -> bytes:
     """Hash, length and value of a partition key, which several attributes may make up together."""
-    if len(raws) == 1:
-        raw = raws[0]
-    else:
-        raw = b"".join([len(part).to_bytes(2, "big") + part for part in raws])
+    raw = raws[0] if len(raws) == 1 else b"".join([len(part).to_bytes(2, "big") + part for part in raws])
     return digest(raw) + len(raw).to_bytes(2, "big") + raw
 
 

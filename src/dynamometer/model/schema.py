@@ -34,7 +34,7 @@ class KeySchema:
 
 @dataclass(frozen=True, slots=True)
 class IndexSchema:
-    """A secondary index. `projected` is None for ALL; otherwise every attribute that an entry may hold, keys included."""
+    """A secondary index. `projected`: every attribute that an entry may hold, keys included; None for ALL."""
 
     name: str
     number: int

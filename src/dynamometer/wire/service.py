@@ -101,9 +101,8 @@ class Service:
             answer, sequence = self._operate(row, world, body)
             status, payload = 200, orjson.dumps(answer)
         except ServiceError as error:
-            status, payload = errors.encode(error)
-            if type(error) is ConditionalCheckFailedException:
-                sequence = self.engine.store.last_sequence
+            # a refusal tells of the state too: a condition that failed, a table that exists
+            status, payload, sequence = *errors.encode(error), self.engine.store.last_sequence
         except StoreError as error:
             log.error("the store failed: %s", error)
             status, payload = errors.encode(InternalServerError(_INTERNAL))

@@ -111,8 +111,8 @@ def _check_credential(credential: str, date: str | None) -> tuple[str, str]:
 def account_of(access_key: str) -> str:
     """The twelve-digit account that an access key belongs to.
 
-    A key of the real form carries its account (base32 behind the prefix, as AWS's own GetAccessKeyInfo reads it). Twelve
-    digits are an account themselves. Any other text, as in a test, stands for an account of its own.
+    A key of the real form carries its account (base32 behind the prefix, as AWS's own GetAccessKeyInfo reads it).
+    Twelve digits are an account themselves. Any other text, as in a test, stands for an account of its own.
     """
     if _ACCESS_KEY.fullmatch(access_key):
         number = int.from_bytes(base64.b32decode(access_key[4:])[:6], "big")

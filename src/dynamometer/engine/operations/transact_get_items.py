@@ -12,7 +12,7 @@ from dynamometer.engine import stored
 from dynamometer.engine.catalog import World
 from dynamometer.engine.engine import Answer, Engine
 from dynamometer.engine.requests import Body, lookup_key, normalise_key, table_of
-from dynamometer.engine.transactions import DISTINCT, cancelled, check_payload_size, check_key_not_empty
+from dynamometer.engine.transactions import DISTINCT, cancelled, check_key_not_empty, check_payload_size
 from dynamometer.expressions import bind, check_mixing
 
 _KINDS = ("ProjectionExpression",)

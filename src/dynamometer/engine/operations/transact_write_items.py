@@ -72,6 +72,7 @@ class _Parsed:
             return Put(table, item_key(table, item), item, self.size, self.bound, return_item)
         key = lookup_key(table, request["Key"])
         if self.verb == "Update":
+            assert self.bound.update is not None, "UpdateExpression is a required member"
             check_not_key(table, self.bound.update.targets)
             return Update(table, key, request["Key"], self.bound, return_item)
         kind = Delete if self.verb == "Delete" else Check
