@@ -9,4 +9,4 @@ Random = random.Random
 
 def seeded(seed: int | None = None) -> Random:
     """A source of chance of its own; without a seed, one from the operating system."""
-    return random.Random(seed)  # noqa: S311 (not for secrets)
+    return random.Random(seed)

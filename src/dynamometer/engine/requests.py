@@ -47,7 +47,7 @@ def item_key(table: Table, item: Item) -> bytes:
 
 
 def lookup_key(table: Table, key: Item) -> bytes:
-    """The storage key of a normalised Key, which has the key attributes and nothing else. Raises ValidationException."""
+    """The storage key of a normalised Key: the key attributes and nothing else. Raises ValidationException."""
     try:
         if len(key) == table.key_count:
             return table.encode_key(key)

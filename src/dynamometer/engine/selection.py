@@ -15,7 +15,7 @@ INVALID_START = "The provided starting key is invalid"
 
 
 def index_of(table: Table, body: Body) -> Index | None:
-    """The index that a request names. Raises ValidationException for an unknown one or a strong read of a global one."""
+    """The index that a request names. Raises ValidationException for an unknown one or a strong global read."""
     name = body.get("IndexName")
     if name is None:
         return None
