@@ -190,8 +190,10 @@ class Connection(asyncio.Protocol):
             self._stop(TOO_LARGE)
 
     def on_message_complete(self) -> None:
-        headers, parts = self._headers, self._body
+        headers, parts, parser = self._headers, self._body, self._parser
         assert headers is not None
+        if parser.should_upgrade():
+            return  # without its body: see _decline_upgrade
         self._headers = None
         if not parts:
             body = b""
@@ -199,7 +201,7 @@ class Connection(asyncio.Protocol):
             body = parts[0] if len(parts) == 1 else b"".join(parts)
             parts.clear()
             self._body_bytes = 0
-        method = self._parser.get_method()
+        method = parser.get_method()
         url = self._url
         target = "/" if url == b"/" else url.decode("latin-1")
         request = (
@@ -207,7 +209,7 @@ class Connection(asyncio.Protocol):
             target,
             headers,
             body,
-            self._parser.should_keep_alive(),
+            parser.should_keep_alive(),
         )
         if self._backlog or self._blocked():
             self._backlog.append(request)
@@ -296,23 +298,46 @@ class Connection(asyncio.Protocol):
     # Helpers.
 
     def _feed(self, data: bytes) -> None:
-        try:
-            self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade as upgrade:
-            # We upgrade to nothing: the request was answered as it stands, the next one starts after it.
-            self._parser = httptools.HttpRequestParser(self)
-            self._feed(data[upgrade.args[0] :])
-        except httptools.HttpParserError as error:
-            if self._closing:
-                return  # bytes behind the last request
-            if self._refusal is None and isinstance(error, httptools.HttpParserCallbackError):
-                log.error("reading a request failed", exc_info=error)
-            self._refuse(self._refusal or BAD_REQUEST)
+        while data:
+            try:
+                self._parser.feed_data(data)
+                return
+            except httptools.HttpParserUpgrade as upgrade:
+                data = self._decline_upgrade(data[upgrade.args[0] :])
+            except httptools.HttpParserError as error:
+                self._give_up(error)
+                return
+
+    def _give_up(self, error: Exception) -> None:
+        """The parser can't go on, because of the bytes or because a callback stopped it."""
+        if self._closing:
+            return  # bytes behind the last request
+        if self._refusal is None and isinstance(error, httptools.HttpParserCallbackError):
+            log.error("reading a request failed", exc_info=error)
+        self._refuse(self._refusal or BAD_REQUEST)
 
     def _welcome_body(self) -> None:
         """Tell a client that asked to go on. Behind a backlog it has to go on by itself (RFC 9110, 10.1.1: it will)."""
         if not self._backlog and self._parser.get_http_version() != "1.0":
             self._send(CONTINUE, 0)
+
+    def _decline_upgrade(self, rest: bytes) -> bytes:
+        """What to read on with, so that the request is read again as if it had not offered another protocol.
+
+        Java's own client offers HTTP/2 like that in its first request. The parser ends such a request with its head,
+        and hands back its body with all that follows.
+        """
+        method, headers = self._parser.get_method(), self._headers
+        if method == b"CONNECT" or headers is None:
+            self._refuse(BAD_REQUEST)
+            return b""
+        closes = b"close" in headers.pop(b"connection", b"").lower()
+        headers.pop(b"upgrade", None)
+        if closes:
+            headers[b"connection"] = b"close"
+        lines = b"".join([b"%b: %b\r\n" % pair for pair in headers.items()])
+        self._parser = httptools.HttpRequestParser(self)
+        return b"%b %b HTTP/1.1\r\n%b\r\n%b" % (method, self._url, lines, rest)
 
     def _stop(self, refusal: Plain) -> None:
         self._refusal = refusal

@@ -64,6 +64,8 @@ class Server:
         self.encode = Encoder(clock).encode
         self.is_tls = tls is not None
         self.is_stopping = False
+        self.port = settings.port
+        """After start() the port in use, also where 0 asked for a free one."""
         self.now = 0.0
         """The loop's time at the last sweep: exact enough for timeouts, and free to read."""
         self._tls = tls
@@ -86,15 +88,10 @@ class Server:
         self._listener = await self._loop.create_server(
             lambda: Connection(self), self.settings.host, self.settings.port, backlog=ACCEPT_BACKLOG, ssl=self._tls
         )
+        self.port = int(self._listener.sockets[0].getsockname()[1])
         self.store.on_durable(self._on_durable)
         self._sweep()
         self._run_jobs()
-
-    @property
-    def port(self) -> int:
-        """The port in use, which is the chosen one where 0 was asked for."""
-        assert self._listener is not None, "the server listens only after start()"
-        return int(self._listener.sockets[0].getsockname()[1])
 
     async def run(self) -> None:
         """After start(): serve until SIGTERM or SIGINT, then stop in good order; a second signal cuts that short."""
