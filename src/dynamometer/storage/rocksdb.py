@@ -20,6 +20,7 @@ is why `Rdict.items`, which offers none, is not used.
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -44,6 +45,8 @@ from dynamometer.storage.counters import pack, plus, unpack
 from dynamometer.storage.durability import GroupCommit
 from dynamometer.storage.folder import Folder
 from dynamometer.storage.interface import Pair
+
+log = logging.getLogger(__name__)
 
 FORMAT_VERSION = 1
 DURABILITIES = ("fsync", "os")
@@ -169,14 +172,8 @@ class RocksStore(GroupCommit, _Reads):
         try:
             self.stop_syncing()
             self._folder.witness(self._db.latest_sequence_number())
-            self._db.close()
-        except StoreError:
-            self._abandon()
-            raise
-        except Exception as error:
-            self._abandon()
-            raise self._explain_write(error) from error
         finally:
+            self._let_go()
             self._folder.close()
 
     def _open(self, salvage: bool) -> Rdict:
@@ -227,14 +224,12 @@ class RocksStore(GroupCommit, _Reads):
         except Exception as error:
             raise self._explain_write(error) from error
 
-    def _abandon(self) -> None:
-        """Let go of a database that can't be closed properly."""
+    def _let_go(self) -> None:
+        """Close the database. Where it can't tidy up any more, on a full disk, everything still is in the log."""
         try:
-            self._db.cancel_all_background(True)
             self._db.close()
-        except Exception:
-            # It has told its failure already; what is in the log stays there.
-            return
+        except Exception as error:
+            log.warning("%s was left as a crash leaves it, which loses nothing: %s", self.path, error)
 
     def _explain_read(self, error: Exception) -> Exception:
         return _explain(error, self.path, StoreError)
