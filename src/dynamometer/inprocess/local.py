@@ -1,0 +1,211 @@
+"""`Local`: an engine in this process, with clients that never open a socket.
+
+    with dynamometer.local() as db:
+        client = db.client("dynamodb")
+
+Botocore's clients may be used by many threads at once; the engine runs one request at a time. A lock is all there is
+between them. It is let go before a write waits for the disk, so that the waits of several threads share one fsync.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from threading import Lock
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import boto3
+import botocore.session
+from botocore.credentials import Credentials
+
+from dynamometer.base.clock import Clock, SystemClock
+from dynamometer.base.config import SETTINGS, Settings, SettingsError
+from dynamometer.base.rng import seeded
+from dynamometer.engine.engine import Engine
+from dynamometer.inprocess.shortcut import Shortcut
+from dynamometer.inprocess.transport import Headers
+from dynamometer.storage.interface import Store
+from dynamometer.wire.service import Response, Service
+
+if TYPE_CHECKING:
+    from dynamometer.inprocess.routing import Routing
+
+SERVICES = ("dynamodb", "dynamodbstreams")
+DEFAULT_ACCOUNT = "000000000000"
+DEFAULT_REGION = "us-east-1"
+
+
+class Local:
+    """An engine and the ways to reach it. Make one with `local()`."""
+
+    account = DEFAULT_ACCOUNT
+
+    def __init__(self, settings: Settings, clock: Clock | None, seed: int | None, region_name: str) -> None:
+        self._lock = Lock()
+        self._sessions: dict[str, boto3.Session] = {}
+        self._start(settings, clock, seed, region_name)
+
+    def _start(self, settings: Settings, clock: Clock | None, seed: int | None, region_name: str) -> None:
+        self.settings = settings
+        self.region_name = region_name
+        self.clock = clock if clock is not None else SystemClock()
+        self.engine = Engine(_open_store(settings), self.clock, seeded(seed), settings)
+        self._service = Service(self.engine, settings)
+        self._is_closed = False
+
+    # The way to the engine.
+
+    def exchange(self, method: str, target: str, headers: Headers, body: bytes) -> Response:
+        """One request in the protocol's own terms. Returns when it is as durable as the settings ask for."""
+        with self._lock:
+            if self._is_closed:
+                raise RuntimeError("this Local is closed; make another with dynamometer.local()")
+            response = self._service.handle(method, target, headers, body)
+            if self.engine.jobs:
+                self.engine.run_jobs()
+            store = self.engine.store
+        if response.sequence > store.durable_sequence:
+            store.wait_durable(response.sequence)
+        return response
+
+    def now(self) -> float:
+        """The engine's time."""
+        return self.clock.now()
+
+    def account_of(self, credentials: Any) -> str:
+        """The account of a client: this engine's only one, unless its access key is the twelve digits of another.
+
+        Credentials that would have to be fetched from somewhere are not touched.
+        """
+        if type(credentials) is Credentials and re.fullmatch(r"\d{12}", credentials.access_key):
+            return str(credentials.access_key)
+        return self.account
+
+    # Clients.
+
+    def client(self, service_name: str = "dynamodb", region_name: str | None = None, **kwargs: Any) -> Any:
+        """A boto3 client of "dynamodb" or "dynamodbstreams". Takes what boto3.client takes.
+
+        An access key of twelve digits names an account with tables of its own; with any other, all clients share one.
+        """
+        return self._made(self.session().client, service_name, region_name, kwargs)
+
+    def resource(self, service_name: str = "dynamodb", region_name: str | None = None, **kwargs: Any) -> Any:
+        """A boto3 resource of "dynamodb"."""
+        return self._made(self.session().resource, service_name, region_name, kwargs)
+
+    def _made(self, make: Any, service_name: str, region_name: str | None, kwargs: dict[str, Any]) -> Any:
+        if service_name not in SERVICES:
+            raise ValueError(f"Dynamometer is {' and '.join(SERVICES)}, not {service_name!r}")
+        return make(service_name, region_name=region_name, **kwargs)
+
+    def session(self) -> Any:
+        """A boto3 session whose dynamodb and dynamodbstreams clients are served by this engine.
+
+        It knows no credentials but its own and reads no configuration file. Its clients of other services are ordinary.
+        """
+        session = self._sessions.get(self.region_name)
+        if session is None:
+            session = self._sessions[self.region_name] = self._new_session()
+        return session
+
+    def _new_session(self) -> boto3.Session:
+        core = botocore.session.Session()
+        core.set_config_variable("region", self.region_name)
+        for name, value in (("profile", None), ("config_file", os.devnull), ("credentials_file", os.devnull)):
+            core.set_config_variable(name, value)
+        core.set_credentials(DEFAULT_ACCOUNT, "secret")
+        session = boto3.Session(botocore_session=core)
+        for service in SERVICES:
+            session.events.register(f"creating-client-class.{service}", self._attach)
+        return session
+
+    def _attach(self, class_attributes: dict[str, Any], base_classes: list[type], **_: Any) -> None:
+        """Have every client that the session makes answered by this engine."""
+        engine = self
+
+        class InProcess:
+            """A client that is answered inside the process."""
+
+            def __init__(self, *args: Any, **kwargs: Any) -> None:
+                super().__init__(*args, **kwargs)
+                signer: Any = self._request_signer  # type: ignore[attr-defined]
+                self.dynamometer_shortcut = Shortcut(
+                    engine, self, engine.account_of(getattr(signer, "_credentials", None))
+                )
+
+        base_classes.insert(0, InProcess)
+
+    # Routing.
+
+    def route_all(self) -> Routing:
+        """Route every boto3 and botocore client of this process here: a context manager and a decorator."""
+        from dynamometer.inprocess.routing import Routing
+
+        return Routing(self)
+
+    # Life.
+
+    def reset(
+        self, clock: Clock | None = None, *, seed: int | None = None, region_name: str = DEFAULT_REGION, **settings: Any
+    ) -> None:
+        """Forget every table and start anew, as `local()` would, keeping the clients. Only for engines in memory."""
+        if not self.settings.in_memory:
+            raise RuntimeError("only an engine in memory can be reset: a data folder is yours to delete")
+        chosen = _settings({"in_memory": True} | settings)
+        with self._lock:
+            self._start(chosen, clock, seed, region_name)
+
+    def close(self) -> None:
+        """Make everything durable and let go of the data folder. Clients can't be used any more."""
+        with self._lock:
+            if not self._is_closed:
+                self._is_closed = True
+                self.engine.close()
+
+    def __enter__(self) -> Local:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def local(
+    data: str | os.PathLike[str] | None = None,
+    *,
+    clock: Clock | None = None,
+    seed: int | None = None,
+    region_name: str = DEFAULT_REGION,
+    **settings: Any,
+) -> Local:
+    """An engine in this process: in memory, or in the folder `data`. Further settings as in `base.config`.
+
+    `clock` makes time your own (`dynamometer.base.clock.ManualClock`), `seed` makes chance repeatable.
+    """
+    place = {"in_memory": True} if data is None else {"data": str(Path(data))}
+    return Local(_settings(place | settings), clock, seed, region_name)
+
+
+def _settings(chosen: dict[str, Any]) -> Settings:
+    """Settings that need no signature; it says nothing about who asks when everyone is in this process."""
+    unknown = sorted(set(chosen) - set(SETTINGS))
+    if unknown:
+        raise ValueError(f"{unknown[0]!r} is not a setting; there are {', '.join(SETTINGS)}")
+    try:
+        return Settings(**{"require_signature": False} | chosen)
+    except SettingsError as error:
+        raise ValueError(str(error)) from None
+
+
+def _open_store(settings: Settings) -> Store:
+    if settings.in_memory:
+        from dynamometer.storage.memory import MemoryStore
+
+        return MemoryStore()
+    from dynamometer.storage.rocksdb import RocksStore
+
+    return RocksStore(settings.data, settings.durability)
