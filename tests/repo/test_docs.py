@@ -1,0 +1,68 @@
+"""The documentation is true: its examples run, its links lead somewhere, and every setting is in it."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dynamometer.base.config import SETTINGS, environment_name
+from tests.repo.sources import ROOT, text_files
+
+DOCUMENTS = [path for path in text_files() if path.endswith(".md")]
+ADDRESS = "http://127.0.0.1:8000"
+"""Where the examples expect the server."""
+
+
+def examples(path: str) -> list[str]:
+    """The Python blocks of a document, in order; one that is only to be read says ```python no-run."""
+    return re.findall(r"^```python\n(.*?)^```$", text_files()[path], re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A server for the examples that need one."""
+    reader, writer = os.pipe()
+    command = [sys.executable, "-m", "dynamometer", "serve", "--in-memory", "--port", "0", "--ready-fd", str(writer)]
+    with subprocess.Popen(command, pass_fds=(writer,), cwd=tmp_path_factory.mktemp("server")) as process:
+        os.close(writer)
+        with os.fdopen(reader) as ready:
+            yield ready.readline().strip()
+        process.terminate()
+
+
+def test_examples_run(server: str, tmp_path: Path) -> None:
+    for path in DOCUMENTS:
+        script = tmp_path / "examples.py"
+        script.write_text("\n".join(examples(path)).replace(ADDRESS, server))
+        ran = subprocess.run(
+            [sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+        )
+        assert ran.returncode == 0, f"the examples of {path} fail:\n{ran.stderr}"
+
+
+def test_links_lead_somewhere() -> None:
+    offences = [
+        f"{path} links to {target}, which is not there"
+        for path in DOCUMENTS
+        for target in re.findall(r"\]\(([^)#\s]+)", _prose(path))
+        if "://" not in target and not (ROOT / path).parent.joinpath(target).exists()
+    ]
+    assert not offences
+
+
+def _prose(path: str) -> str:
+    return re.sub(r"^```.*?^```$", "", text_files()[path], flags=re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_every_setting_is_documented(name: str) -> None:
+    reference = text_files().get("docs/reference/settings.md", "")
+    assert f"`{name}`" in reference and f"`{environment_name(name)}`" in reference, (
+        f"docs/reference/settings.md lacks {name}: run tools/document-settings"
+    )
