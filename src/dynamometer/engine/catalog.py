@@ -243,6 +243,7 @@ class Catalog:
         for number in numbers:
             self._remove_data(record.number, number)
         record.indexes = [index for index in record.indexes if index.number not in numbers]
+        record.prune_attributes()
         self.save(world, table, record)
 
     def _remove_data(self, table: int, index: int) -> None:

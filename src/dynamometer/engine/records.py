@@ -35,11 +35,14 @@ class Throughput:
     decreased_at: float | None = None
     decreases: int = 0
     """On the day (UTC) of `decreased_at`."""
+    next_decreases: int | None = None
 
     def settle(self) -> None:
         if self.next_read is not None and self.next_write is not None:
             self.read, self.write = self.next_read, self.next_write
-        self.next_read = self.next_write = None
+        if self.next_decreases is not None:
+            self.decreases = self.next_decreases
+        self.next_read = self.next_write = self.next_decreases = None
 
 
 @dataclass(slots=True)
@@ -163,8 +166,7 @@ class TableRecord:
         """Forget the types of attributes that are no key any more."""
         used = {*self.partition, *self.sort}
         for index in self.indexes:
-            if index.status != "DELETING":
-                used.update(index.partition, index.sort)
+            used.update(index.partition, index.sort)
         self.attributes = {name: kind for name, kind in self.attributes.items() if name in used}
 
 

@@ -183,9 +183,7 @@ def _blob(value: Any, shape: Shape, shapes: Shapes, is_member: bool, level: int)
     if not isinstance(value, str):
         raise SerializationException("only base-64-encoded strings are convertible to bytes")
     if len(value) % 4:
-        raise SerializationException(
-            f"Base64 encoded length is expected a multiple of 4 bytes but found: {len(value)}"
-        )
+        raise SerializationException(f"Base64 encoded length is expected a multiple of 4 bytes but found: {len(value)}")
     try:
         if b2a_base64(a2b_base64(value, strict_mode=True), newline=False) == value.encode():
             return value
