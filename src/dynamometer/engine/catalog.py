@@ -35,7 +35,7 @@ SHARED_REGION = "us-east-1"
 
 
 class Index:
-    """A secondary index at work."""
+    """A secondary index at work. `backfilling`: it is written, but not read yet."""
 
     __slots__ = ("backfilling", "codec", "counters_key", "number", "prefix", "schema", "status")
 
@@ -92,7 +92,7 @@ class Table:
         for each in record.indexes:
             index = known.get(each.number) or Index(record.number, each.number, record.index_schema(each))
             index.status = each.status
-            index.backfilling = each.backfilling
+            index.backfilling = each.backfilling or each.status == "CREATING"
             self.indexes[each.name] = index
         self.maintained = [index for index in self.indexes.values() if index.status != "DELETING"]
         self.has_local = any(not index.schema.is_global for index in self.maintained)
@@ -271,10 +271,10 @@ class Catalog:
             self._watch(world, table)
             if self.settle(world, table) is None:
                 continue
-            for index in table.indexes.values():
-                if index.backfilling and index.status != "DELETING":
-                    self._remove_data(table.number, index.number)
-                    self.start_backfill(world, table, index)
+            for each in record.indexes:
+                if each.backfilling:
+                    self._remove_data(table.number, each.number)
+                    self.start_backfill(world, table, table.indexes[each.name])
 
 
 def find_table(world: World, name_or_arn: str) -> Table:

@@ -42,22 +42,50 @@ class PageRequest:
     projection: Any
     count_only: bool
     whole_items: bool
+    partitions: int = 0
+    """How many partitions a Scan's table or index has; 0 for a Query, which searches one."""
 
 
 @dataclass(slots=True)
 class Page:
-    """What was read: items as JSON, how many passed the filter and were read, and what that costs."""
+    """What was read: items as JSON, how many passed the filter and were read, and what that costs.
+
+    `last`: the key and value that end the page, when it ended before its range did.
+    """
 
     items: list[bytes]
     count: int
     scanned: int
     index_units: float
     base_units: float
-    last: bytes | None
+    last: Pair | None
 
 
 def read_page(view: View, request: PageRequest) -> Page:
     """One page from `request.start` on."""
+    page = _read_page(view, request)
+    if request.partitions:
+        searched = _partitions_searched(request, page)
+        page.index_units = max(page.index_units, units.read_units(0, request.consistent, searched))
+    return page
+
+
+def _partitions_searched(request: PageRequest, page: Page) -> int:
+    """Over how many partitions a Scan's page went: equal parts of the hash space, empty ones included."""
+    start = _hash_at(request.start)
+    if page.last is None:
+        end = _hash_at(request.end) - 1 if len(request.end) >= KEY_HEAD else (1 << 64) - 1
+    else:
+        end = _hash_at(page.last[0])
+    first, last = (start * request.partitions) >> 64, (end * request.partitions) >> 64
+    return last - first + 1
+
+
+def _hash_at(key: bytes) -> int:
+    return int.from_bytes(key[KEY_HEAD - 8 : KEY_HEAD].ljust(8, b"\x00"), "big")
+
+
+def _read_page(view: View, request: PageRequest) -> Page:
     if request.whole_items:
         return _read_fetching(view, request)
     pairs = view.range(request.start, request.end, request.reverse, request.limit)
@@ -73,12 +101,12 @@ def _read_spliced(pairs: Iterator[Pair], request: PageRequest) -> Page:
     from_bytes = int.from_bytes
     size, scanned = 0, 0
     last = None
-    for _, value in pairs:
+    for key, value in pairs:
         size += from_bytes(value[1:body], "big")
         append(value[body:])
         scanned += 1
         if scanned == limit or size >= page_bytes:
-            last = value
+            last = key, value
             break
     return Page(items, scanned, scanned, units.read_units(size, request.consistent), 0.0, last)
 
@@ -87,12 +115,12 @@ def _read_decoded(pairs: Iterator[Pair], request: PageRequest) -> Page:
     items: list[bytes] = []
     size, scanned, count = 0, 0, 0
     last = None
-    for _, value in pairs:
+    for key, value in pairs:
         size += stored.size_of(value)
         scanned += 1
         count += _take(value, request, items)
         if scanned == request.limit or size >= limits.PAGE_BYTES:
-            last = value
+            last = key, value
             break
     return Page(items, count, scanned, units.read_units(size, request.consistent), 0.0, last)
 
@@ -117,31 +145,31 @@ def _read_fetching(view: View, request: PageRequest) -> Page:
     items: list[bytes] = []
     entry_size, page_size, scanned, count, base_units = 0, 0, 0, 0, 0.0
     last = None
-    for entry, whole in _with_items(view, request.table, pairs):
+    for (key, entry), whole in _with_items(view, request.table, pairs):
         entry_size += stored.size_of(entry)
         page_size += stored.size_of(whole)
         base_units += units.read_units(stored.size_of(whole), request.consistent)
         scanned += 1
         count += _take(whole, request, items)
         if scanned == request.limit or page_size >= limits.PAGE_BYTES:
-            last = whole
+            last = key, whole
             break
     return Page(items, count, scanned, units.read_units(entry_size, request.consistent), base_units, last)
 
 
-def _with_items(view: View, table: Table, pairs: Iterator[Pair]) -> Iterator[tuple[bytes, bytes]]:
+def _with_items(view: View, table: Table, pairs: Iterator[Pair]) -> Iterator[tuple[Pair, bytes]]:
     """Entries with the items they point at, fetched a chunk at a time."""
-    chunk: list[bytes] = []
-    for _, value in pairs:
-        chunk.append(value)
+    chunk: list[Pair] = []
+    for pair in pairs:
+        chunk.append(pair)
         if len(chunk) == _FETCH_CHUNK:
             yield from _fetch(view, table, chunk)
             chunk = []
     yield from _fetch(view, table, chunk)
 
 
-def _fetch(view: View, table: Table, entries: list[bytes]) -> Iterator[tuple[bytes, bytes]]:
-    base_keys = [table.encode_key(stored.decode(entry)) for entry in entries]
+def _fetch(view: View, table: Table, entries: list[Pair]) -> Iterator[tuple[Pair, bytes]]:
+    base_keys = [table.encode_key(stored.decode(value)) for _, value in entries]
     for entry, whole in zip(entries, view.multi_get(base_keys), strict=True):
         if whole is not None:
             yield entry, whole
@@ -154,7 +182,7 @@ def page_answer(view: View, request: PageRequest, body: Body) -> tuple[Body, int
     if not request.count_only:
         answer["Items"] = orjson.Fragment(b"[" + b",".join(page.items) + b"]")
     if page.last is not None:
-        answer["LastEvaluatedKey"] = last_evaluated_key(request.table, request.index, stored.decode(page.last))
+        answer["LastEvaluatedKey"] = last_evaluated_key(request.table, request.index, stored.decode(page.last[1]))
     capacity = read_capacity(body, page.index_units, request.index, page.base_units)
     if capacity is not None:
         answer["ConsumedCapacity"] = capacity

@@ -13,12 +13,15 @@ from dynamometer.engine.actions import Action
 from dynamometer.engine.catalog import Table, World, find_table
 from dynamometer.engine.codec import (
     UNUSUAL,
+    IndexKeyError,
     Item,
     check_key_shape,
     explain_item_key,
     explain_lookup_key,
 )
 from dynamometer.engine.commit import Charge
+from dynamometer.expressions import CompiledUpdate
+from dynamometer.expressions.tree import Set, Value
 from dynamometer.model import values
 
 Body = dict[str, Any]
@@ -81,6 +84,22 @@ def check_not_key(table: Table, targets: frozenset[str]) -> None:
                 f"One or more parameter values were invalid: Cannot update attribute {name}. "
                 "This attribute is part of the key"
             )
+
+
+def check_index_types(table: Table, update: CompiledUpdate, given: dict[str, Item]) -> None:
+    """Raise when an update sets an index's key attribute to a value, given in the request, of another type.
+
+    The service tells this before it looks at the item, in PutItem's words (measured); a type that only results from
+    the item is told later, in words of its own.
+    """
+    for action in update.tree.actions:
+        if type(action) is not Set or type(action.value) is not Value or len(action.path.elements) > 1:
+            continue
+        name, value = action.path.elements[0], given[action.value.key]
+        for index in table.maintained:
+            for attribute in index.schema.key.attributes:
+                if attribute.name == name and attribute.type not in value:
+                    raise IndexKeyError("type", index.schema, attribute, next(iter(value))).on_put()
 
 
 def normalise_key(key: Item) -> None:

@@ -94,16 +94,16 @@ def _attributes(table: Table, index: Index | None) -> dict[str, KeyAttribute]:
 
 
 def start_position(table: Table, index: Index | None, start_key: Item, detail: bool) -> bytes:
-    """The storage key of an ExclusiveStartKey. `detail`: add why it does not fit, as Scan does.
+    """The storage key of an ExclusiveStartKey. `detail`: say why other attributes do not fit, as a table's Scan does.
 
     Raises ValidationException.
     """
-    reason = f"{INVALID_START}: {KEY_MISMATCH}" if detail else INVALID_START
+    with_reason = f"{INVALID_START}: {KEY_MISMATCH}"
     attributes = _attributes(table, index)
     if start_key.keys() != attributes.keys():
-        raise ValidationException(reason)
+        raise ValidationException(with_reason if detail else INVALID_START)
     if any(attribute.type not in start_key[name] for name, attribute in attributes.items()):
-        raise ValidationException(reason)
+        raise ValidationException(with_reason)
     base_item = {name: start_key[name] for name in table.key.names}
     try:
         base_key = table.encode_key(base_item)

@@ -281,9 +281,19 @@ class _Collector:
         if shape.type == "list" and self.shapes[shape.element].type == "structure":
             for number, member in enumerate(value, 1):
                 self._value(member, self.shapes[shape.element], (*path, str(number), "member"), known, errors)
-        elif shape.type == "map" and self.shapes[shape.element].type == "structure":
+        elif shape.type == "map":
             for name, member in value.items():
-                self._value(member, self.shapes[shape.element], (*path, name, "member"), (*known, "*"), errors)
+                self._map_member(member, self.shapes[shape.element], (*path, name, "member"), (*known, "*"), errors)
+
+    def _map_member(
+        self, value: Any, shape: Shape, path: tuple[str, ...], known: tuple[str, ...], errors: list[str]
+    ) -> None:
+        """The structures below a map; the map's own error has told of everything else."""
+        if shape.type == "structure":
+            self._value(value, shape, path, known, errors)
+        elif shape.type == "list" and self.shapes[shape.element].type == "structure":
+            for number, member in enumerate(value, 1):
+                self._value(member, self.shapes[shape.element], (*path, str(number), "member"), known, errors)
 
     def _own_errors(self, value: Any, shape: Shape) -> list[str]:
         """What is wrong with a value that is no structure, without the structures inside it."""

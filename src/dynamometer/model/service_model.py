@@ -41,10 +41,14 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """One service: operations to the names of their input shapes, and the shapes that inputs are made of."""
+    """One service: operations to the names of their input shapes, and the shapes that inputs are made of.
+
+    `outputs`: the operations whose answer has a body.
+    """
 
     inputs: dict[str, str]
     shapes: dict[str, Shape]
+    outputs: frozenset[str]
 
 
 @cache
@@ -59,7 +63,7 @@ def load(service: str) -> Model:
         if name not in shapes:
             shapes[name] = shape = _shape(name, raw["shapes"][name])
             pending += [*shape.members.values(), *filter(None, (shape.element, shape.key))]
-    return Model(inputs, shapes)
+    return Model(inputs, shapes, frozenset(name for name, each in raw["operations"].items() if "output" in each))
 
 
 @cache

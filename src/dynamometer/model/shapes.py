@@ -18,7 +18,7 @@ from dynamometer.base.errors import SerializationException, ValidationException
 from dynamometer.model.constraints import constraints
 from dynamometer.model.service_model import RECURSIVE, SERVICES, Shape, input_of, load, service_of
 
-__all__ = ["check_types", "constraints", "operations", "service_of"]
+__all__ = ["check_types", "constraints", "has_output", "operations", "service_of"]
 
 VALUE_LEVELS_MAX = 40
 """Attribute values nested deeper are left as they are: they are refused for their nesting, which ends at 32."""
@@ -52,6 +52,11 @@ def operations(service: str) -> tuple[str, ...]:
     if service not in SERVICES:
         raise ValueError(f"no such service: {service}")
     return tuple(load(service).inputs)
+
+
+def has_output(operation: str) -> bool:
+    """Whether the operation's answer has a body at all."""
+    return operation in load(service_of(operation)).outputs
 
 
 def check_types(operation: str, body: object) -> dict[str, Any]:

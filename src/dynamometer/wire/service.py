@@ -41,6 +41,10 @@ log = logging.getLogger(__name__)
 JSON_TYPES = (b"application/x-amz-json-1.0", b"application/json")
 _UNUSUAL = (TypeError, KeyError, AttributeError, ValueError, IndexError, StopIteration)
 _INTERNAL = "The server encountered an internal error trying to fulfill the request."
+_CROSS_ORIGIN = (
+    (b"Access-Control-Allow-Origin", b"*"),
+    (b"Access-Control-Expose-Headers", b"x-amzn-RequestId,x-amzn-ErrorType,x-amzn-ErrorMessage,Date,x-amz-crc32"),
+)
 _OPEN_SCOPE = ("000000000000", "us-east-1")
 _SCOPES_MAX = 4096
 Headers = dict[bytes, bytes]
@@ -61,12 +65,13 @@ class Response:
 class _Row:
     """An operation with what the wire does for it."""
 
-    __slots__ = ("check", "name", "run")
+    __slots__ = ("check", "has_output", "name", "run")
 
     def __init__(self, operation: Operation) -> None:
         self.name = operation.name
         self.run: Callable[[Engine, World, dict[str, Any]], Answer] = operation.run
         self.check = shapes.constraints(operation.name)
+        self.has_output = shapes.has_output(operation.name)
 
 
 class Service:
@@ -84,7 +89,7 @@ class Service:
     def handle(self, method: str, target: str, headers: Headers, body: bytes) -> Response:
         """Answer one request. `headers` have lower-case names. Never raises."""
         if method != "POST":
-            return self._without_operation(method, headers)
+            return self._without_operation(method, target, headers)
         content_type = headers.get(b"content-type", JSON_TYPES[0])
         if content_type not in JSON_TYPES:
             content_type = content_type.partition(b";")[0].strip().lower()
@@ -99,7 +104,7 @@ class Service:
             if b"content-encoding" in headers:
                 body = compression.decode(headers[b"content-encoding"], body, limits.REQUEST_BODY_BYTES_MAX)
             answer, sequence = self._operate(row, world, body)
-            status, payload = 200, orjson.dumps(answer)
+            status, payload = 200, orjson.dumps(answer) if row.has_output else b""
         except ServiceError as error:
             # a refusal tells of the state too: a condition that failed, a table that exists
             status, payload, sequence = *errors.encode(error), self.engine.store.last_sequence
@@ -148,7 +153,7 @@ class Service:
         """The tables of the caller's account and region."""
         authorization = headers.get(b"authorization", b"")
         at = authorization.find(b"Credential=")
-        credential = authorization[at : authorization.find(b",", at)]
+        credential = authorization[at : authorization.find(b",", at)]  # without a comma: never found again, so parsed
         world = self._worlds.get(credential)
         if world is not None and b"Signature=" in authorization and b"x-amz-date" in headers and "?" not in target:
             return world
@@ -163,7 +168,7 @@ class Service:
         if self._settings.shared_world:
             account, region = _OPEN_SCOPE
         world = self.engine.world(account, region)
-        if at >= 0 and credential:
+        if credential.startswith(b"Credential="):
             if len(self._worlds) > _SCOPES_MAX:
                 self._worlds.clear()
             self._worlds[credential] = world
@@ -189,10 +194,7 @@ class Service:
             *extra,
         ]
         if b"origin" in headers:
-            answer += [
-                (b"Access-Control-Allow-Origin", b"*"),
-                (b"Access-Control-Expose-Headers", b"x-amzn-RequestId,x-amz-crc32,x-amzn-ErrorType,Date"),
-            ]
+            answer += _CROSS_ORIGIN
         return Response(status, answer, body, sequence)
 
     def _unknown_operation(self) -> Response:
@@ -201,22 +203,17 @@ class Service:
         headers = [(b"x-amzn-RequestId", self._request_id()), (b"x-amz-crc32", b"%d" % crc32(body))]
         return Response(404, headers, body)
 
-    def _without_operation(self, method: str, headers: Headers) -> Response:
+    def _without_operation(self, method: str, target: str, headers: Headers) -> Response:
         if method == "OPTIONS" and b"origin" in headers:
-            return Response(200, self._cors(headers), b"")
-        if method in ("GET", "HEAD"):
+            return Response(200, self._preflight(headers), b"")
+        if method in ("GET", "HEAD") and target.partition("?")[0] == "/":
             host = headers.get(b"host", b"dynamodb.us-east-1.amazonaws.com")
-            body = b"healthy: %b " % host
-            answer = [(b"x-amzn-RequestId", self._request_id()), (b"x-amz-crc32", b"%d" % crc32(body))]
-            return Response(200, [*answer, (b"Content-Type", b"text/plain")], body)
+            return self._respond(200, b"healthy: %b " % host, b"text/plain", headers)
         return self._unknown_operation()
 
-    def _cors(self, headers: Headers) -> list[tuple[bytes, bytes]]:
-        answer = [
-            (b"x-amzn-RequestId", self._request_id()),
-            (b"Access-Control-Allow-Origin", b"*"),
-            (b"Access-Control-Max-Age", b"172800"),
-        ]
+    def _preflight(self, headers: Headers) -> list[tuple[bytes, bytes]]:
+        """What a browser asks before it sends a request to another origin."""
+        answer = [(b"x-amzn-RequestId", self._request_id()), *_CROSS_ORIGIN, (b"Access-Control-Max-Age", b"172800")]
         for asked, name in (
             (b"access-control-request-headers", b"Access-Control-Allow-Headers"),
             (b"access-control-request-method", b"Access-Control-Allow-Methods"),

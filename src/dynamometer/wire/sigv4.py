@@ -52,7 +52,7 @@ def _from_query(parameters: dict[str, str]) -> tuple[str, str]:
 
 def _from_header(authorization: str, headers: Headers) -> tuple[str, str]:
     algorithm, _, rest = authorization.partition(" ")
-    parts = dict(part.strip().partition("=")[::2] for part in rest.split(","))
+    parts = dict(part.partition("=")[::2] for part in rest.replace(",", " ").split())
     missing = "".join(
         f"Authorization header requires '{name}' parameter. "
         for name in ("Credential", "Signature", "SignedHeaders")

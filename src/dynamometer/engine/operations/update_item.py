@@ -10,7 +10,15 @@ from dynamometer.engine.actions import Update
 from dynamometer.engine.catalog import World
 from dynamometer.engine.commit import Commit, Image
 from dynamometer.engine.engine import Answer, Engine
-from dynamometer.engine.requests import Body, check_not_key, lookup_key, normalise_key, table_of, write_answer
+from dynamometer.engine.requests import (
+    Body,
+    check_index_types,
+    check_not_key,
+    lookup_key,
+    normalise_key,
+    table_of,
+    write_answer,
+)
 from dynamometer.expressions import bind, check_mixing
 
 _KINDS = ("UpdateExpression", "ConditionExpression")
@@ -25,6 +33,7 @@ def parse(world: World, body: Body) -> Update:
     key = lookup_key(table, body["Key"])
     if bound.update is not None:
         check_not_key(table, bound.update.targets)
+        check_index_types(table, bound.update, bound.values)
     return Update(table, key, body["Key"], bound, body.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD")
 
 
