@@ -49,21 +49,19 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         service = Service(engine, settings)
         server = Server(service.handle, engine.store, settings, clock, engine.run_jobs, tls)
-        _serve(server, settings, arguments.ready_fd)
+        with asyncio.Runner(loop_factory=new_event_loop) as runner:
+            runner.run(_serve(server, settings, arguments.ready_fd))
     finally:
         engine.close()
     return 0
 
 
-def _serve(server: Server, settings: Settings, ready_fd: int | None) -> None:
-    with asyncio.Runner(loop_factory=new_event_loop) as runner:
-        try:
-            runner.run(server.start())
-        except OSError as error:
-            raise listening(error, settings.host, settings.port) from error
-        url = _url(settings, server.port)
-        _announce(url, settings, ready_fd)
-        runner.run(server.run())
+async def _serve(server: Server, settings: Settings, ready_fd: int | None) -> None:
+    try:
+        await server.start()
+    except OSError as error:
+        raise listening(error, settings.host, settings.port) from error
+    await server.run(lambda: _announce(_url(settings, server.port), settings, ready_fd))
 
 
 def _announce(url: str, settings: Settings, ready_fd: int | None) -> None:

@@ -93,10 +93,14 @@ class Server:
         self._sweep()
         self._run_jobs()
 
-    async def run(self) -> None:
-        """After start(): serve until SIGTERM or SIGINT, then stop in good order; a second signal cuts that short."""
+    async def run(self, on_ready: Callable[[], None] = lambda: None) -> None:
+        """After start(): serve until SIGTERM or SIGINT, then stop in good order; a second signal cuts that short.
+
+        `on_ready` is called once signals are heeded: who is told by it may send one at once.
+        """
         for number in (signal.SIGTERM, signal.SIGINT):
             self._loop.add_signal_handler(number, self._on_signal)
+        on_ready()
         await self._stop_asked.wait()
         await self.stop()
 

@@ -65,7 +65,7 @@ def serving(folder: Path, *options: str) -> Iterator[Served]:
 
 
 TABLE: dict[str, object] = {
-    "TableName": "t",
+    "TableName": "things",
     "BillingMode": "PAY_PER_REQUEST",
     "AttributeDefinitions": [{"AttributeName": "k", "AttributeType": "S"}],
     "KeySchema": [{"AttributeName": "k", "KeyType": "HASH"}],
@@ -89,10 +89,10 @@ def test_what_was_written_is_there_after_a_restart_and_sound(tmp_path: Path) -> 
     item = {"k": {"S": "a"}, "n": {"N": "1"}}
     with serving(tmp_path, "--data", "kept") as served:
         served.request("CreateTable", TABLE)
-        served.request("PutItem", {"TableName": "t", "Item": item})
+        served.request("PutItem", {"TableName": "things", "Item": item})
         assert served.stop()[0] == 0
     with serving(tmp_path, "--data", "kept") as served:
-        assert served.request("GetItem", {"TableName": "t", "Key": {"k": item["k"]}})["Item"] == item
+        assert served.request("GetItem", {"TableName": "things", "Key": {"k": item["k"]}})["Item"] == item
         second = _dyno(tmp_path, "serve", "--data", "kept", "--port", "0")
         assert second.returncode == 2
         assert f"is in use by process {served.process.pid}" in second.stderr
