@@ -90,6 +90,8 @@ class Service:
         """Answer one request. `headers` have lower-case names. Never raises."""
         if method != "POST":
             return self._without_operation(method, target, headers)
+        if target != "/" and target.partition("?")[0] != "/":
+            return self._unknown_operation()
         content_type = headers.get(b"content-type", JSON_TYPES[0])
         if content_type not in JSON_TYPES:
             content_type = content_type.partition(b";")[0].strip().lower()
