@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import urllib.request
@@ -108,6 +109,19 @@ def test_either_signal_stops_it(tmp_path: Path, number: signal.Signals) -> None:
         assert served.url
         served.process.send_signal(number)
         assert served.process.wait(SECONDS) == 0
+
+
+def test_a_second_signal_does_not_wait_for_clients(tmp_path: Path) -> None:
+    with serving(tmp_path, "--in-memory") as served:
+        port = int(served.url.rpartition(":")[2])
+        with socket.create_connection(("127.0.0.1", port)) as client:
+            client.sendall(b"POST / HTTP/1.1\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n1")
+            assert client.recv(100).startswith(b"HTTP/1.1 100 ")
+            served.process.send_signal(signal.SIGTERM)
+            with pytest.raises(subprocess.TimeoutExpired):
+                served.process.wait(0.2)
+            served.process.send_signal(signal.SIGTERM)
+            assert served.process.wait(5) == 0
 
 
 def _dyno(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
