@@ -17,7 +17,7 @@ import re
 from typing import Any, TypeAlias
 
 from dynamometer.base.errors import ValidationException
-from dynamometer.expressions import check, legacy, parser, resolve
+from dynamometer.expressions import check, legacy, parser, resolve, rules
 from dynamometer.expressions.evaluate import AttributeValue, Item, Values, compile_condition
 from dynamometer.expressions.key_condition import CompiledKeyCondition, compile_key_condition
 from dynamometer.expressions.project import CompiledProjection, nested_names
@@ -26,8 +26,8 @@ from dynamometer.expressions.update import CompiledUpdate
 from dynamometer.model.values import NESTED_TOO_DEEP, normalize_value
 
 PLANS_MAX = 4096
-PLANS_TEXT_MAX = 2**20
-"""Characters of expression text in all plans: trees are some tens of bytes for each."""
+PLANS_TEXT_MAX = 2**18
+"""Characters of expression text in all plans, about: each costs some hundred bytes of tree and closures."""
 
 NAMES, VALUES = "ExpressionAttributeNames", "ExpressionAttributeValues"
 
@@ -91,7 +91,7 @@ class Plan:
         self.update: CompiledUpdate | None = None
         self.types: list[tuple[str, frozenset[str]]] = []
         """Values' keys, and the types they may have."""
-        self.rules: list[check.Rule] = []
+        self.rules: list[rules.Rule] = []
         """All other rules."""
         self.size = 0
 
@@ -101,7 +101,10 @@ class Plan:
             (kind,) = values[key]
             if kind not in allowed:
                 return False
-        return all(rule.problem(values) is None for rule in self.rules)
+        for rule in self.rules:  # noqa: SIM110 (this runs for every request)
+            if rule.problem(values) is not None:
+                return False
+        return True
 
 
 # --- What may be used together -----------------------------------------------------------------------------------
@@ -124,6 +127,8 @@ _LEGACY = (
     "KeyConditions",
 )
 """In the order in which the service prints them."""
+
+_MEMBERS = frozenset({*_EXPRESSIONS, *_LEGACY, NAMES, VALUES})
 
 _SHAPES_MAX = 1024
 _sound_shapes: set[tuple[Kinds, tuple[str, ...]]] = set()
@@ -165,9 +170,14 @@ def check_mixing(body: Body, kinds: Kinds, with_legacy: bool = True) -> None:
         raise ValidationException(
             f"{VALUES} can only be specified when using expressions: {' and '.join(using_values)} {verb} null"
         )
-    if "ConditionalOperator" in body:
-        if "ConditionalOperator" in older:
-            legacy.check_conditional_operator(body, ("Expected", "QueryFilter", "ScanFilter"))
+    if "ConditionalOperator" in older:
+        legacy.check_conditional_operator(body, ("Expected", "QueryFilter", "ScanFilter"))
+    _remember(shape, body)
+
+
+def _remember(shape: tuple[Kinds, tuple[str, ...]], body: Body) -> None:
+    """Keep a sound set of members, unless it is more than the set that makes it sound."""
+    if "ConditionalOperator" in body or any(body[member] is None for member in body.keys() & _MEMBERS):
         return
     if len(_sound_shapes) >= _SHAPES_MAX:
         _sound_shapes.clear()
@@ -221,7 +231,7 @@ def bind(body: Body, kinds: Kinds, with_legacy: bool = True) -> Bound:
                 normalize_value(value)
             except ValidationException as error:
                 raise _invalid_value(error, value_key) from None
-    if with_legacy and ("KeyConditions" in body or texts.count(None) == len(texts)):
+    if with_legacy and (texts.count(None) == len(texts) or _has_key_conditions(body, kinds)):
         return _bind_legacy(body, kinds, names, values)
     if plan is None:
         plan = _plan(body, kinds, names, values)
@@ -230,6 +240,10 @@ def bind(body: Body, kinds: Kinds, with_legacy: bool = True) -> Bound:
         _plan(body, kinds, names, values)
         raise AssertionError("a broken rule raises")
     return Bound(plan, values)
+
+
+def _has_key_conditions(body: Body, kinds: Kinds) -> bool:
+    return "KeyConditions" in body and "KeyConditionExpression" in kinds
 
 
 def _keep(key: tuple[Any, ...], plan: Plan) -> None:
@@ -341,9 +355,9 @@ def _condition_tree(
     return resolve.resolve_condition(tree, names), notes
 
 
-def _add_rules(plan: Plan, rules: tuple[check.Rule, ...]) -> None:
-    for rule in rules:
-        if type(rule) is check.TypeRule:
+def _add_rules(plan: Plan, added: tuple[rules.Rule, ...]) -> None:
+    for rule in added:
+        if type(rule) is rules.TypeRule:
             plan.types.append((rule.key, rule.allowed))
         else:
             plan.rules.append(rule)
@@ -387,4 +401,3 @@ def _bind_key_conditions(
 
 _EMPTY_PLAN = Plan()
 _NOTHING = Bound(_EMPTY_PLAN, {})
-_MEMBERS = frozenset({*_EXPRESSIONS, *_LEGACY, NAMES, VALUES})

@@ -13,129 +13,42 @@ a time, by the authors of public conformance suites.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from collections.abc import Iterator
 
 from dynamometer.base.errors import ValidationException
-from dynamometer.expressions.evaluate import compares_greater
 from dynamometer.expressions.parser import Notes
 from dynamometer.expressions.reserved import RESERVED_WORDS
+from dynamometer.expressions.resolve import Names, resolve_path
+from dynamometer.expressions.rules import (
+    CONDITION_FUNCTIONS,
+    UPDATE_FUNCTIONS,
+    Rule,
+    Values,
+    clause_rules,
+    function_rules,
+    misused,
+    section_rules,
+    wrong_count,
+)
 from dynamometer.expressions.tree import (
-    Add,
-    And,
-    Arithmetic,
     Between,
     Call,
     Clause,
     Compare,
     Condition,
-    Delete,
-    Not,
+    Elements,
     Operand,
-    Or,
     Path,
     Projection,
-    Set,
     Update,
     Value,
+    calls_of,
+    clauses_of,
     operands,
     show,
 )
 
 OPERATORS_MAX = 300
-
-CONDITION_FUNCTIONS = {
-    "attribute_exists": 1,
-    "attribute_not_exists": 1,
-    "attribute_type": 2,
-    "begins_with": 2,
-    "contains": 2,
-    "size": 1,
-}
-UPDATE_FUNCTIONS = {"if_not_exists": 2, "list_append": 2}
-
-TYPE_NAMES = frozenset({"B", "NULL", "SS", "BOOL", "L", "BS", "N", "NS", "S", "M"})
-ORDERED_TYPES = frozenset({"S", "N", "B"})
-_TEXT_TYPES = frozenset({"S", "B"})
-_SIZED_TYPES = TYPE_NAMES - {"N", "BOOL", "NULL"}
-_SET_TYPES = frozenset({"SS", "NS", "BS"})
-_TYPE_WORDS = {
-    "S": "STRING",
-    "N": "NUMBER",
-    "B": "BINARY",
-    "NULL": "NULL",
-    "BOOL": "BOOLEAN",
-    "L": "LIST",
-    "M": "MAP",
-}
-
-Names: TypeAlias = Mapping[str, str]
-Values: TypeAlias = Mapping[str, dict[str, Any]]
-
-
-@dataclass(frozen=True, slots=True)
-class TypeRule:
-    """A value has to be of one of some types."""
-
-    key: str
-    allowed: frozenset[str]
-    operator: str
-    section: bool = False
-
-    def problem(self, values: Values) -> str | None:
-        kind = type_of(values[self.key])
-        if kind in self.allowed:
-            return None
-        return _wrong_section_type(self.operator, kind) if self.section else _wrong_type(self.operator, kind)
-
-
-@dataclass(frozen=True, slots=True)
-class TypeNameRule:
-    """The second argument of attribute_type has to name a type."""
-
-    key: str
-
-    def problem(self, values: Values) -> str | None:
-        value = values[self.key]
-        kind = type_of(value)
-        if kind != "S":
-            return _wrong_type("attribute_type", kind)
-        if value["S"] in TYPE_NAMES:
-            return None
-        valid = "{B,NULL,SS,BOOL,L,BS,N,NS,S,M}"
-        return f"Invalid attribute type name found; type: {value['S']}, valid types: {valid}"
-
-
-@dataclass(frozen=True, slots=True)
-class BoundsRule:
-    """The bounds of BETWEEN have to be of one type, and in order."""
-
-    low: str
-    high: str
-
-    def problem(self, values: Values) -> str | None:
-        low, high = values[self.low], values[self.high]
-        if type_of(low) != type_of(high):
-            need = "The BETWEEN operator requires same data type for lower and upper bounds"
-        elif compares_greater(low, high):
-            need = "The BETWEEN operator requires upper bound to be greater than or equal to lower bound"
-        else:
-            return None
-        return f"{need}; lower bound operand: {_print(low)}, upper bound operand: {_print(high)}"
-
-
-@dataclass(frozen=True, slots=True)
-class Broken:
-    """A rule that no values can meet."""
-
-    text: str
-
-    def problem(self, _: Values) -> str | None:
-        return self.text
-
-
-Rule: TypeAlias = TypeRule | TypeNameRule | BoundsRule | Broken
 
 
 def check_condition(kind: str, tree: Condition, notes: Notes, names: Names, values: Values) -> tuple[Rule, ...]:
@@ -150,14 +63,14 @@ def check_condition(kind: str, tree: Condition, notes: Notes, names: Names, valu
         for problem in _misuses(clause):
             raise _invalid(kind, problem)
         if type(clause) is Call and clause.function == "size":
-            raise _invalid(kind, _misused("size"))
+            raise _invalid(kind, misused("size"))
     _check_reserved(kind, notes)
     rules: list[Rule] = []
     for clause in clauses:
-        clause_rules = list(_clause_rules(clause))
-        for problem in _clause_problems(clause, clause_rules, names, values):
+        own = list(clause_rules(clause))
+        for problem in _clause_problems(clause, own, names, values):
             raise _invalid(kind, problem)
-        rules += clause_rules
+        rules += own
     return tuple(rules)
 
 
@@ -175,7 +88,7 @@ def check_update(kind: str, tree: Update, notes: Notes, names: Names, values: Va
         if key not in values:
             raise _invalid(kind, _undefined_value(key))
     check_paths(kind, [resolve_path(action.path, names) for action in tree.actions])
-    rules = [*_section_rules(tree), *_function_rules(tree)]
+    rules = [*section_rules(tree), *function_rules(tree)]
     for rule in rules:
         problem = rule.problem(values)
         if problem is not None:
@@ -192,17 +105,6 @@ def check_projection(kind: str, tree: Projection, notes: Notes, names: Names) ->
 
 
 # --- Names -------------------------------------------------------------------------------------------------------
-
-
-def resolve_path(path: Path, names: Names) -> Path:
-    """`path` with every `#name` replaced by the attribute's name."""
-    elements = path.elements
-    for element in elements:
-        if type(element) is str and element[0] == "#":
-            break
-    else:
-        return path
-    return Path(tuple([names[e] if type(e) is str and e[0] == "#" else e for e in elements]))
 
 
 def _undefined_name(path: Path, names: Names) -> str | None:
@@ -259,25 +161,28 @@ def _check_functions(kind: str, notes: Notes, known: dict[str, int], foreign: di
 
 def check_paths(kind: str, paths: list[Path]) -> None:
     """No two paths may overlap (one begins with the other), nor conflict (a map here, a list there)."""
+    ends: dict[Elements, int] = {}
+    goes_on: dict[tuple[Elements, type], int] = {}
     conflict: tuple[Path, Path] | None = None
-    for index, second in enumerate(paths):
-        for first in paths[:index]:
-            clash = _clash(first, second)
-            if clash == "overlap":
-                raise _invalid(kind, _two_paths("overlap", first, second))
-            if clash and conflict is None:
-                conflict = first, second
+    for index, path in enumerate(paths):
+        elements = path.elements
+        overlapping = [ends.get(elements[:length]) for length in range(1, len(elements) + 1)]
+        overlapping += [goes_on.get((elements, str)), goes_on.get((elements, int))]
+        if any(other is not None for other in overlapping):
+            raise _invalid(kind, _two_paths("overlap", paths[_least(overlapping)], path))
+        for length in range(1, len(elements)):
+            kind_here = type(elements[length])
+            other = goes_on.get((elements[:length], int if kind_here is str else str))
+            if other is not None and conflict is None:
+                conflict = paths[other], path
+            goes_on.setdefault((elements[:length], kind_here), index)
+        ends[elements] = index
     if conflict is not None:
         raise _invalid(kind, _two_paths("conflict", *conflict))
 
 
-def _clash(first: Path, second: Path) -> str:
-    for one, other in zip(first.elements, second.elements, strict=False):
-        if type(one) is not type(other):
-            return "conflict"
-        if one != other:
-            return ""
-    return "overlap"
+def _least(indexes: list[int | None]) -> int:
+    return min(index for index in indexes if index is not None)
 
 
 def _two_paths(clash: str, first: Path, second: Path) -> str:
@@ -290,50 +195,22 @@ def _two_paths(clash: str, first: Path, second: Path) -> str:
 # --- Clauses of conditions ---------------------------------------------------------------------------------------
 
 
-def clauses_of(tree: Condition) -> Iterator[Clause]:
-    """The clauses of a condition in written order."""
-    waiting = [tree]
-    while waiting:
-        node = waiting.pop()
-        if type(node) is And or type(node) is Or:
-            waiting.extend(reversed(node.conditions))
-        elif type(node) is Not:
-            waiting.append(node.condition)
-        else:
-            yield node
-
-
-def calls_of(operand: Operand | Clause) -> Iterator[Call]:
-    """Calls in an operand or clause, inner ones first."""
-    if type(operand) is Path or type(operand) is Value:
-        return
-    for inner in operands(operand):
-        if type(inner) is Call:
-            yield from calls_of(inner)
-    if type(operand) is Call:
-        yield operand
-
-
-def _misused(function: str) -> str:
-    return f"The function is not allowed to be used this way in an expression; function: {function}"
-
-
 def _misuses(clause: Clause) -> Iterator[str]:
     """Only size gives a value; the other functions can't be operands."""
     for call in calls_of(clause):
         for argument in call.arguments:
             if type(argument) is Call and argument.function != "size":
-                yield _misused(argument.function)
+                yield misused(argument.function)
     for operand in operands(clause):
         if type(operand) is Call and operand.function != "size":
-            yield _misused(operand.function)
+            yield misused(operand.function)
 
 
 def _clause_problems(clause: Clause, rules: list[Rule], names: Names, values: Values) -> Iterator[str]:
     yield from _undefined(clause, names, values)
     for call in calls_of(clause):
         if len(call.arguments) != CONDITION_FUNCTIONS[call.function]:
-            yield _wrong_count(call)
+            yield wrong_count(call)
     for call in calls_of(clause):
         yield from _repeated(call.function, call.arguments, names)
     if type(clause) is not Call:
@@ -364,13 +241,6 @@ def _operator(clause: Clause) -> str:
     return "BETWEEN" if type(clause) is Between else "IN"
 
 
-def _wrong_count(call: Call) -> str:
-    return (
-        "Incorrect number of operands for operator or function; "
-        f"operator or function: {call.function}, number of operands: {len(call.arguments)}"
-    )
-
-
 def _repeated(operator: str, arguments: tuple[Operand, ...], names: Names) -> Iterator[str]:
     """The first operand, if a path, may not come back among the others."""
     first = arguments[0]
@@ -383,111 +253,3 @@ def _repeated(operator: str, arguments: tuple[Operand, ...], names: Names) -> It
                 "The first operand must be distinct from the remaining operands for this operator or function; "
                 f"operator: {operator}, first operand: {show(path.elements)}"
             )
-
-
-def _clause_rules(clause: Clause) -> Iterator[Rule]:
-    """What the types of a clause's operands have to be, inner calls first."""
-    for call in calls_of(clause):
-        yield from _call_rules(call)
-    if type(clause) is Compare:
-        if clause.operator not in ("=", "<>"):
-            yield from _typed(clause.operator, (clause.left, clause.right), ORDERED_TYPES)
-    elif type(clause) is Between:
-        yield from _typed("BETWEEN", (clause.operand, clause.low, clause.high), ORDERED_TYPES)
-        if type(clause.low) is Value and type(clause.high) is Value:
-            yield BoundsRule(clause.low.key, clause.high.key)
-
-
-def _call_rules(call: Call) -> Iterator[Rule]:
-    if call.function in ("attribute_exists", "attribute_not_exists"):
-        if type(call.arguments[0]) is not Path:
-            yield Broken(_no_path(call))
-    elif call.function == "begins_with":
-        yield from _typed("begins_with", call.arguments, _TEXT_TYPES)
-    elif call.function == "size":
-        yield from _typed("size", call.arguments, _SIZED_TYPES)
-    elif call.function == "attribute_type" and len(call.arguments) > 1:
-        second = call.arguments[1]
-        if type(second) is Value:
-            yield TypeNameRule(second.key)
-        else:
-            kind = "N" if type(second) is Call else "{NS,SS,L,BS,N,M,B,BOOL,NULL,S}"
-            yield Broken(_wrong_type("attribute_type", kind))
-
-
-def _typed(operator: str, arguments: tuple[Operand, ...], allowed: frozenset[str]) -> Iterator[Rule]:
-    """Values have to be of an allowed type, and so does what a function gives."""
-    for argument in arguments:
-        if type(argument) is Value:
-            yield TypeRule(argument.key, allowed, operator)
-        elif type(argument) is Call and argument.function == "size" and "N" not in allowed:
-            yield Broken(_wrong_type(operator, "N"))
-
-
-def _no_path(call: Call) -> str:
-    return f"Operator or function requires a document path; operator or function: {call.function}"
-
-
-def _wrong_type(operator: str, kind: str) -> str:
-    return f"Incorrect operand type for operator or function; operator or function: {operator}, operand type: {kind}"
-
-
-# --- Actions of updates ------------------------------------------------------------------------------------------
-
-
-def _wrong_section_type(section: str, kind: str) -> str:
-    return (
-        "Incorrect operand type for operator or function; "
-        f"operator: {section}, operand type: {_TYPE_WORDS.get(kind, kind)}"
-    )
-
-
-def _section_rules(tree: Update) -> Iterator[Rule]:
-    for action in tree.actions:
-        if type(action) is Add:
-            yield TypeRule(action.value.key, _SET_TYPES | {"N"}, "ADD", section=True)
-        elif type(action) is Delete:
-            yield TypeRule(action.value.key, _SET_TYPES, "DELETE", section=True)
-
-
-def _function_rules(tree: Update) -> Iterator[Rule]:
-    for action in tree.actions:
-        if type(action) is not Set:
-            continue
-        value = action.value
-        if type(value) is Arithmetic:
-            for operand in (value.left, value.right):
-                yield from _update_call_rules(operand, nested=True)
-            yield from _typed(value.operator, (value.left, value.right), frozenset({"N"}))
-        else:
-            yield from _update_call_rules(value, nested=False)
-
-
-def _update_call_rules(operand: Operand, nested: bool) -> Iterator[Rule]:
-    """Rules of a call and those in it. Only if_not_exists may stand inside another (measured on the service)."""
-    if type(operand) is not Call:
-        return
-    for argument in operand.arguments:
-        yield from _update_call_rules(argument, nested=True)
-    if nested and operand.function == "list_append":
-        yield Broken(_misused("list_append"))
-    elif len(operand.arguments) != UPDATE_FUNCTIONS[operand.function]:
-        yield Broken(_wrong_count(operand))
-    elif operand.function == "list_append":
-        yield from _typed("list_append", operand.arguments, frozenset({"L"}))
-    elif type(operand.arguments[0]) is not Path:
-        yield Broken(_no_path(operand))
-
-
-# --- Values ------------------------------------------------------------------------------------------------------
-
-
-def type_of(value: dict[str, Any]) -> str:
-    """S, N, B, ... of a normalised value."""
-    (kind,) = value
-    return kind
-
-
-def _print(value: dict[str, Any]) -> str:
-    ((kind, content),) = value.items()
-    return f"AttributeValue: {{{kind}:{content}}}"

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from dynamometer.base.errors import ValidationException
-from dynamometer.expressions.check import ORDERED_TYPES, TYPE_NAMES, type_of
 from dynamometer.expressions.evaluate import AttributeValue, compares_greater
 from dynamometer.expressions.key_condition import CompiledKeyCondition, KeyClause
+from dynamometer.expressions.rules import ORDERED_TYPES, TYPE_NAMES, type_of
 from dynamometer.expressions.tree import (
     Action,
     Add,

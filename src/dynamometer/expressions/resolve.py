@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeAlias
 
-from dynamometer.expressions.check import Names, calls_of, clauses_of, resolve_path
 from dynamometer.expressions.tree import (
     Action,
     And,
@@ -25,8 +24,23 @@ from dynamometer.expressions.tree import (
     Set,
     Update,
     Value,
+    calls_of,
+    clauses_of,
     operands,
 )
+
+Names: TypeAlias = Mapping[str, str]
+
+
+def resolve_path(path: Path, names: Names) -> Path:
+    """`path` with every `#name` replaced by the attribute's name."""
+    elements = path.elements
+    for element in elements:
+        if type(element) is str and element[0] == "#":
+            break
+    else:
+        return path
+    return Path(tuple([names[e] if type(e) is str and e[0] == "#" else e for e in elements]))
 
 
 def resolve_condition(tree: Condition, names: Names) -> Condition:

@@ -9,6 +9,7 @@ Before `resolve` a path may hold references as they were written (`#name`); no b
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias, final
 
@@ -175,3 +176,27 @@ def operands(clause: Clause | Arithmetic) -> tuple[Operand, ...]:
     if type(clause) is Call:
         return clause.arguments
     return clause.left, clause.right
+
+
+def clauses_of(tree: Condition) -> Iterator[Clause]:
+    """The clauses of a condition in written order."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if type(node) is And or type(node) is Or:
+            waiting.extend(reversed(node.conditions))
+        elif type(node) is Not:
+            waiting.append(node.condition)
+        else:
+            yield node
+
+
+def calls_of(operand: Operand | Clause) -> Iterator[Call]:
+    """Calls in an operand or clause, inner ones first."""
+    if type(operand) is Path or type(operand) is Value:
+        return
+    for inner in operands(operand):
+        if type(inner) is Call:
+            yield from calls_of(inner)
+    if type(operand) is Call:
+        yield operand
