@@ -30,12 +30,18 @@ class Refused(Exception):
 class Server:
     """`dyno serve` on a folder. It listens on a free port; `url` waits for it to say which."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, environment: dict[str, str] | None = None) -> None:
         self._ready, write = os.pipe()
         command = [sys.executable, "-m", "dynamometer", "serve", "--data", str(folder), "--port", "0"]
         command += ["--no-require-signature", "--durability", "fsync", "--ready-fd", str(write)]
         self._log = (folder.parent / f"{folder.name}.log").open("ab")
-        self._process = subprocess.Popen(command, pass_fds=[write], stdout=subprocess.DEVNULL, stderr=self._log)
+        self._process = subprocess.Popen(
+            command,
+            pass_fds=[write],
+            stdout=subprocess.DEVNULL,
+            stderr=self._log,
+            env=os.environ | (environment or {}),
+        )
         os.close(write)
 
     def url(self) -> str:

@@ -261,6 +261,7 @@ class Workload:
 
     def __init__(self, writers: int, rng: random.Random) -> None:
         self.writers = [Writer(f"writer-{number}", random.Random(rng.random())) for number in range(writers)]
+        self.unanswered_applied, self.unanswered_lost = 0, 0
         self._threads: list[Thread] = []
         self._hits_least = 0
 
@@ -297,6 +298,9 @@ class Workload:
             for group in writer.pending:
                 if all(actual[name] == state for name, state in group.items()):
                     writer.items.update(group)
+                    self.unanswered_applied += 1
+                else:
+                    self.unanswered_lost += 1
             assert actual == writer.items, f"{writer.name}: {_difference(writer.items, actual)}, {writer.pending=}"
             writer.pending = []
         assert not found, f"items that nobody wrote: {found}"
