@@ -13,14 +13,15 @@ from tests.model.reference.values import Item, assert_canonical, read_item, writ
 from tests.model.reference.writes import Check, Erase, Put, Update, Write
 
 Body = dict[str, Any]
+THROUGHPUT = {"ReadCapacityUnits": 100, "WriteCapacityUnits": 100}
 
 
 def create_table(table: Table) -> Body:
-    """The CreateTable request of a table."""
+    """The CreateTable request of a table: provisioned so low that it has one partition, and scans one."""
     kinds = dict(pair for key in [table.key, *(index.key for index in table.indexes)] for pair in key)
     body: Body = {
         "TableName": table.name,
-        "BillingMode": "PAY_PER_REQUEST",
+        "ProvisionedThroughput": THROUGHPUT,
         "AttributeDefinitions": [{"AttributeName": name, "AttributeType": kind} for name, kind in kinds.items()],
         "KeySchema": key_schema(table.key),
     }
@@ -30,6 +31,8 @@ def create_table(table: Table) -> Body:
             projection["NonKeyAttributes"] = list(index.included)
         member = "GlobalSecondaryIndexes" if index.is_global else "LocalSecondaryIndexes"
         entry = {"IndexName": index.name, "KeySchema": key_schema(index.key), "Projection": projection}
+        if index.is_global:
+            entry["ProvisionedThroughput"] = THROUGHPUT
         body.setdefault(member, []).append(entry)
     return body
 

@@ -111,7 +111,7 @@ class DataPlane(RuleBasedStateMachine):
         actions = write.actions if isinstance(write, w.Update) else []
         assert read_checked(answer.get("Attributes")) == w.returned(outcome, wanted, actions)
         expected = None if mode == "NONE" else capacity(write.table, outcome.units, mode)
-        assert answer.get("ConsumedCapacity") == expected
+        assert answer.get("ConsumedCapacity") == expected, (answer.get("ConsumedCapacity"), expected)
         if sized and write.table.has_local_index:
             assert [read_metrics(answer["ItemCollectionMetrics"])] == metrics([outcome.key])
         else:

@@ -128,7 +128,7 @@ class Reading(DataPlane):
         assert (None if last is None else read_item(last)) == page.last_key
         assert (answer["Count"], answer["ScannedCount"]) == (len(page.items), page.scanned)
         expected = None if mode == "NONE" else capacity(read.table, page.units, mode)
-        assert answer.get("ConsumedCapacity") == expected
+        assert answer.get("ConsumedCapacity") == expected, (answer.get("ConsumedCapacity"), expected)
 
     def collect(self, operation: str, table: Table, index: Index | None, body: Body) -> list[Position]:
         """The primary keys of a complete read."""

@@ -1,7 +1,7 @@
 """The engine beside the reference model: same answers, same refusals, same units, on every store and through a socket.
 
-`make test` takes a short look; `pytest -m soak tests/model` a long one: DYNAMOMETER_MODEL_EXAMPLES examples an engine. A
-failure prints the shortest run of steps that shows it.
+`make test` takes a short look, `pytest -m soak tests/model` a long one: DYNAMOMETER_MODEL_EXAMPLES examples an engine.
+A failure prints the shortest run of steps that shows it.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ class Shortcut:
         self._headers: dict[str, transport.Headers] = {}
         self._cut(client)
         events, service = client.meta.events, client.meta.service_model.service_id.hyphenize()
-        events.register(f"before-call.{service}", self.before_call)
+        events.register_last(f"before-call.{service}", self.before_call)
         events.register(f"before-send.{service}", self.before_send)
         self._watch(events)
 
@@ -101,14 +101,23 @@ class Shortcut:
 
     def _watch(self, events: Any) -> None:
         """Go the long way once somebody wants to hear of the exchange."""
-        for name in ("register", "register_first", "register_last"):
-            setattr(events, name, self._watched(getattr(events, name)))
+        ours = (*EXCHANGE_EVENTS, "*")
+        events.register = self._watched(events.register, ours)
+        events.register_first = self._watched(events.register_first, ours)
+        events.register_last = self._watched(events.register_last, (*ours, "before-call"))
 
-    def _watched(self, register: Callable[..., None]) -> Callable[..., None]:
-        def registering(event_name: str, *args: Any, **kwargs: Any) -> None:
-            self.registrations += 1
-            if event_name.startswith(EXCHANGE_EVENTS) or event_name.startswith("*"):
-                self.is_open = False
-            register(event_name, *args, **kwargs)
+    def _watched(self, register: Callable[..., None], closing: tuple[str, ...]) -> Callable[..., None]:
+        def registering(event_name: str, handler: Any, *args: Any, **kwargs: Any) -> None:
+            if not _is_botocores(handler):
+                self.registrations += 1
+                if event_name.startswith(closing):
+                    self.is_open = False
+            register(event_name, handler, *args, **kwargs)
 
         return registering
+
+
+def _is_botocores(handler: Any) -> bool:
+    """Whether a handler is botocore's or boto3's own: some are registered only after the client has been made."""
+    module = getattr(handler, "__module__", None) or type(handler).__module__
+    return str(module).partition(".")[0] in ("botocore", "boto3")

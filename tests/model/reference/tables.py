@@ -11,6 +11,7 @@ from .values import Item, Value, item_size, order
 
 ITEM_BYTES_MAX = 400 * 1024
 PAGE_BYTES_MAX = 1024 * 1024
+NO_MATCH = "The provided key element does not match the schema"
 
 KeyDefinition = tuple[tuple[str, str], ...]
 Position = tuple[tuple[str, object], ...]
@@ -141,11 +142,15 @@ class Table:
                     )
         return schema, empty
 
-    def check_key(self, key: Item) -> None:
-        """A key that was given for a lookup."""
+    def key_faults(self, key: Item) -> list[str]:
+        """What is wrong with a key that was given for a lookup."""
         if set(key) != {name for name, _ in self.key} or any(key[name][0] != kind for name, kind in self.key):
-            raise Refused("The provided key element does not match the schema")
-        texts = [empty_key_text(name, kind) for name, kind in self.key if is_empty(key[name])]
+            return [NO_MATCH]
+        return [empty_key_text(name, kind) for name, kind in self.key if is_empty(key[name])]
+
+    def check_key(self, key: Item) -> None:
+        """Refuse a wrong key."""
+        texts = self.key_faults(key)
         if texts:
             raise Refused(*texts)
 

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from .answers import Cancelled, ConditionFailed, Refused, Unknown
 from .conditions import Condition
 from .paths import Path, project
-from .tables import ITEM_BYTES_MAX, Table, Units, kilobytes, position, read_blocks, size_of
+from .tables import ITEM_BYTES_MAX, NO_MATCH, Table, Units, kilobytes, position, read_blocks, size_of
 from .updates import Action, Delete, Remove, apply
 from .values import Item
 
 TOO_LARGE = "Item size has exceeded the maximum allowed size"
 DUPLICATES = "Provided list of item keys contains duplicates"
 SAME_ITEM = "Transaction request cannot include multiple operations on one item"
-NO_MATCH = "The provided key element does not match the schema"
 
 
 @dataclass(frozen=True)
@@ -132,30 +131,37 @@ def returned(outcome: Outcome, wanted: str, actions: list[Action]) -> Item | Non
 
 def batch(writes: list[Put | Erase]) -> list[Outcome]:
     """BatchWriteItem: each alone, but a fault in one refuses them all."""
-    for write in writes:
-        if isinstance(write, Put):
-            schema, empty = write.table.check_item_keys(write.item)
-            texts = [text if "Index Key" in text else NO_MATCH for text in schema] + empty
-            if size_of(write.item) > ITEM_BYTES_MAX:
-                texts.append(TOO_LARGE)
-            if texts:
-                raise Refused(*texts)
-        else:
-            write.table.check_key(write.key)
+    texts = [text for write in writes for text in _batch_faults(write)]
     if has_twins(writes):
-        raise Refused(DUPLICATES)
+        texts.append(DUPLICATES)
+    if texts:
+        raise Refused(*texts)
     outcomes = [decide(write) for write in writes]
     for outcome in outcomes:
         outcome.commit()
     return outcomes
 
 
+def _batch_faults(write: Put | Erase) -> list[str]:
+    if isinstance(write, Erase):
+        return write.table.key_faults(write.key)
+    schema, empty = write.table.check_item_keys(write.item)
+    texts = [text if "Index Key" in text else NO_MATCH for text in schema] + empty
+    return [*texts, TOO_LARGE] if size_of(write.item) > ITEM_BYTES_MAX else texts
+
+
 def transact(writes: list[Write]) -> list[Outcome]:
     """TransactWriteItems: all or nothing, and a reason for each that failed."""
+    whole, single = [], []
     for write in writes:
-        _refuse_whole(write)
+        for text in _faults(write):
+            (whole if "cannot contain an empty" in text or text == TOO_LARGE else single).append(text)
     if has_twins(writes):
-        raise Refused(SAME_ITEM)
+        whole.append(SAME_ITEM)
+    if whole and single:  # which of them is met first is not told
+        raise Unknown
+    if whole:
+        raise Refused(*whole)
     outcomes: list[Outcome] = []
     reasons: list[Refused | None] = []
     for write in writes:
@@ -176,22 +182,12 @@ def transact(writes: list[Write]) -> list[Outcome]:
     return outcomes
 
 
-def _refuse_whole(write: Write) -> None:
-    """Mistakes that refuse the call as a whole: empty key values, an item that is too large."""
-    if isinstance(write, Put):
-        schema, texts = write.table.check_item_keys(write.item)
-        if size_of(write.item) > ITEM_BYTES_MAX:
-            texts.append(TOO_LARGE)
-        if texts:
-            if schema:
-                raise Unknown
-            raise Refused(*texts)
-    else:
-        try:
-            write.table.check_key(write.key)
-        except Refused as refusal:
-            if refusal.texts != (NO_MATCH,):
-                raise
+def _faults(write: Write) -> list[str]:
+    """Mistakes that can be told without an item. Empty values and too large items refuse a transaction as a whole."""
+    if not isinstance(write, Put):
+        return write.table.key_faults(write.key)
+    schema, empty = write.table.check_item_keys(write.item)
+    return [*schema, *empty, TOO_LARGE] if size_of(write.item) > ITEM_BYTES_MAX else [*schema, *empty]
 
 
 def has_twins(writes: list[Put | Erase] | list[Write]) -> bool:
@@ -215,8 +211,4 @@ def get_units(item: Item | None, consistent: bool) -> float:
 
 def is_good_key(table: Table, key: Item) -> bool:
     """Whether a lookup by this key is accepted."""
-    try:
-        table.check_key(key)
-    except Refused:
-        return False
-    return True
+    return not table.key_faults(key)
