@@ -88,7 +88,7 @@ class Writer:
         self._version = 0
         self._actions: list[Callable[[Client], None]] = [
             *[self._put, self._update, self._delete, self._batch],
-            *[self._transact, self._transfer, self._transfer, self._hit, self._read_hits],
+            *[self._transact, self._transfer, self._transfer, self._hit, self._hit],
         ]
 
     def run(self, client: Client) -> None:
@@ -237,8 +237,15 @@ class Writer:
         self.ledger.hits_unanswered = 0
         self.ledger.hits_acknowledged += 1
 
+
+class Reader(Writer):
+    """Reads the total over and over: one that was read must not be taken back, whoever's write it shows."""
+
+    def __init__(self, name: str, rng: random.Random) -> None:
+        super().__init__(name, rng)
+        self._actions = [self._read_hits]
+
     def _read_hits(self, client: Client) -> None:
-        """A total that was read must not be taken back, whoever's write it shows."""
         answer = client.call("GetItem", TableName=ACCOUNTS, Key={"id": {"S": "hits"}}, ConsistentRead=True)
         if "Item" in answer:
             self.ledger.hits_read = max(self.ledger.hits_read, int(answer["Item"]["hits"]["N"]))
@@ -261,6 +268,7 @@ class Workload:
 
     def __init__(self, writers: int, rng: random.Random) -> None:
         self.writers = [Writer(f"writer-{number}", random.Random(rng.random())) for number in range(writers)]
+        self.writers.append(Reader("reader", random.Random(rng.random())))
         self.unanswered_applied, self.unanswered_lost = 0, 0
         self._threads: list[Thread] = []
         self._hits_least = 0
