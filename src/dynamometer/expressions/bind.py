@@ -257,9 +257,11 @@ def _keep(key: tuple[Any, ...], plan: Plan) -> None:
 
 def _invalid_value(error: ValidationException, key: str) -> ValidationException:
     # Nesting alone is reported as of an item: measured on the service.
-    if error.message == NESTED_TOO_DEEP:
-        return error
-    return ValidationException(f"{VALUES} contains invalid value: {error.message} for key {key}")
+    return error if error.message == NESTED_TOO_DEEP else _invalid_entry(VALUES, error, key)
+
+
+def _invalid_entry(member: str, error: ValidationException, key: str) -> ValidationException:
+    return ValidationException(f"{member} contains invalid value: {error.message} for key {key}")
 
 
 def _check_keys(names: dict[str, str] | None, values: dict[str, AttributeValue] | None) -> None:
@@ -274,9 +276,13 @@ def _check_keys(names: dict[str, str] | None, values: dict[str, AttributeValue] 
         for key in entries:
             if proper(key) is None:
                 raise ValidationException(f'{member} contains invalid key: Syntax error; key: "{key}"')
-    for name in (names or {}).values():
+    for reference, name in (names or {}).items():
         if type(name) is not str:
             raise TypeError("names are strings")
+        try:
+            resolve.check_name(name)
+        except ValidationException as error:
+            raise _invalid_entry(NAMES, error, reference) from None
 
 
 def _plan(body: Body, kinds: Kinds, names: dict[str, str] | None, values: dict[str, AttributeValue]) -> Plan:
@@ -395,8 +401,6 @@ def _bind_key_conditions(
     bound.filter = plan.filter or bound.filter
     bound.projection = plan.projection or bound.projection
     bound.key_condition = legacy.lower_key_conditions(body["KeyConditions"], bound.values)
-    if not 1 <= len(body["KeyConditions"]) <= 2:
-        raise ValidationException("Conditions can be of length 1 or 2 only")
 
 
 _EMPTY_PLAN = Plan()

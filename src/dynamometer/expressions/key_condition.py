@@ -20,7 +20,11 @@ from dynamometer.model.schema import KeyAttribute, KeySchema
 CONDITION_MISSED = "Query condition missed key schema element: "
 NOT_SUPPORTED = "Query key condition not supported"
 WRONG_TYPE = "One or more parameter values were invalid: Condition parameter type does not match schema type"
+TWO_CONDITIONS = "Conditions can be of length 1 or 2 only"
 NOT_INDEXABLE = "Attempted conditional constraint is not an indexable operation"
+
+KEY_ATTRIBUTES_MAX = 8
+"""Partition and sort key attributes of a secondary index, together."""
 
 KEY_OPERATORS = frozenset({"=", "<", "<=", ">", ">=", "BETWEEN", "begins_with"})
 
@@ -131,10 +135,13 @@ def match_key_schema(resolved: Resolved, schema: KeySchema, legacy: bool = False
     """What a key condition asks of a key: (partition values, leading sort values, condition on the next one or None).
 
     The condition is (operator, type, values). A last sort attribute that is compared by `=` counts as a leading value.
+    `legacy` if the conditions came as KeyConditions, whose number the service words otherwise.
     """
     conditions = {name: (op, values) for name, op, values in resolved}
     partition, sort = schema.partition, schema.sort
     if len(partition) == 1 and len(sort) <= 1:
+        if legacy and len(conditions) > 2:
+            raise ValidationException(TWO_CONDITIONS)
         _check_simple(conditions, partition[0], sort[0] if sort else None)
     else:
         _check_composite(conditions, partition, sort)

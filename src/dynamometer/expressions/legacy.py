@@ -12,7 +12,13 @@ from typing import Any, TypeAlias
 
 from dynamometer.base.errors import ValidationException
 from dynamometer.expressions.evaluate import AttributeValue, compares_greater
-from dynamometer.expressions.key_condition import CompiledKeyCondition, KeyClause
+from dynamometer.expressions.key_condition import (
+    KEY_ATTRIBUTES_MAX,
+    TWO_CONDITIONS,
+    CompiledKeyCondition,
+    KeyClause,
+)
+from dynamometer.expressions.resolve import check_name
 from dynamometer.expressions.rules import ORDERED_TYPES, TYPE_NAMES, type_of
 from dynamometer.expressions.tree import (
     Action,
@@ -99,6 +105,8 @@ def lower_filter(
 def lower_key_conditions(conditions: Parameters, values: dict[str, AttributeValue]) -> CompiledKeyCondition:
     """KeyConditions; their values go to `values`. What is no condition for keys is refused by match_key_schema."""
     clauses = {}
+    if not 1 <= len(conditions) <= KEY_ATTRIBUTES_MAX:
+        raise ValidationException(TWO_CONDITIONS)
     for name, entry in conditions.items():
         operator, arguments = _filter_arguments(entry)
         keys = tuple(value.key for value in _keep("KeyConditions", name, arguments, values))
@@ -181,7 +189,7 @@ def _expected_existence(
 
 
 def _condition(name: str, operator: str, arguments: tuple[Operand, ...]) -> Condition:
-    path = Path((name,))
+    path = Path((check_name(name),))
     if operator in _COMPARATORS:
         return Compare(_COMPARATORS[operator], path, arguments[0])
     if operator == "IN":
@@ -210,7 +218,7 @@ def lower_updates(updates: Parameters, values: dict[str, AttributeValue]) -> Upd
 def _action(name: str, entry: dict[str, Any], values: dict[str, AttributeValue]) -> Action:
     action: str = entry.get("Action") or "PUT"
     value: AttributeValue | None = entry.get("Value")
-    path = Path((name,))
+    path = Path((check_name(name),))
     if value is None:
         if action != "DELETE":
             raise _invalid("Only DELETE action is allowed when no attribute value is specified")
@@ -234,4 +242,4 @@ def lower_attributes_to_get(names: list[str]) -> Projection:
     if len(set(names)) != len(names):
         repeated = next(name for index, name in enumerate(names) if name in names[:index])
         raise _invalid(f"Duplicate value in attribute name: {repeated}")
-    return Projection(tuple([Path((name,)) for name in names]))
+    return Projection(tuple([Path((check_name(name),)) for name in names]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
+from dynamometer.base.errors import ValidationException
 from dynamometer.expressions.tree import (
     Action,
     And,
@@ -29,7 +30,18 @@ from dynamometer.expressions.tree import (
     operands,
 )
 
+ATTRIBUTE_NAME_BYTES_MAX = 65535
+
 Names: TypeAlias = Mapping[str, str]
+
+
+def check_name(name: str) -> str:
+    """An attribute name as the client gave it, or the service's error."""
+    if not name:
+        raise ValidationException("Empty attribute name")
+    if len(name) > ATTRIBUTE_NAME_BYTES_MAX or len(name.encode()) > ATTRIBUTE_NAME_BYTES_MAX:
+        raise ValidationException("Attribute name is too large, must be less than 65536 bytes")
+    return name
 
 
 def resolve_path(path: Path, names: Names) -> Path:

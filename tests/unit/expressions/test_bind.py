@@ -117,6 +117,18 @@ def test_names_and_values_are_checked_in_order() -> None:
     assert refusal(body, UPDATE) == "Invalid UpdateExpression: The expression can not be empty;"
 
 
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [("", "Empty attribute name"), ("é" * 32768, "Attribute name is too large, must be less than 65536 bytes")],
+)
+def test_attribute_names_have_1_to_65535_bytes(name: str, problem: str) -> None:
+    body: dict[str, Any] = {"ProjectionExpression": "#a", "ExpressionAttributeNames": {"#a": name}}
+    assert refusal(body, GET) == f"ExpressionAttributeNames contains invalid value: {problem} for key #a"
+    assert refusal({"AttributesToGet": [name]}, GET) == problem
+    assert refusal({"AttributeUpdates": {name: {"Action": "DELETE"}}}, UPDATE) == problem
+    assert refusal({"Expected": {name: {"Exists": False}}}, UPDATE) == problem
+
+
 def test_values_that_nest_too_deep_are_refused_as_items_are() -> None:
     value: dict[str, Any] = {"N": "1"}
     for _ in range(32):

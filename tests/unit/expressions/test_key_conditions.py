@@ -157,10 +157,18 @@ def test_existence_is_no_key_condition_either() -> None:
         match_key_schema(resolved, RANGE, legacy=True)
 
 
-@pytest.mark.parametrize("count", [0, 3])
-def test_one_or_two_key_conditions(count: int) -> None:
+@pytest.mark.parametrize("count", [0, 9])
+def test_no_key_has_that_many_attributes(count: int) -> None:
     conditions = legacy(**{f"a{i}": ("EQ", [{"S": "x"}]) for i in range(count)})
     assert refusal({"KeyConditions": conditions}, QUERY) == "Conditions can be of length 1 or 2 only"
+
+
+def test_more_than_two_key_conditions_are_for_keys_of_several_attributes() -> None:
+    conditions = {name: ("EQ", [{"S": "x"}]) for name in ("h1", "h2", "r1")}
+    _, resolved = bound_legacy(**conditions)
+    assert match_key_schema(resolved, FOUR, legacy=True) == ([S, S], [S], None)
+    with pytest.raises(ValidationException, match="Conditions can be of length 1 or 2 only"):
+        match_key_schema(resolved, RANGE, legacy=True)
 
 
 def test_a_filter_may_not_name_the_key() -> None:
