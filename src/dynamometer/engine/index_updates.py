@@ -108,7 +108,7 @@ class IndexUpdates:
         if not self._types:
             raise invalid(f"AttributeDefinitions is not specified for index: {name}")
         names = schemas.names_of(action["KeySchema"])
-        schemas.check_defined(names, self._types)
+        schemas.check_global_key(action, self._types)
         self._check_not_redefined(record, action["KeySchema"])
         index = schemas.global_index(action)
         index.throughput = throughput.of_new_index(action, mode, self._region, _MISSING, _UNWANTED)

@@ -110,10 +110,33 @@ def check_lists(local: list[Body] | None, indexes: list[Body] | None) -> None:
         raise invalid("List of GlobalSecondaryIndexes is empty")
 
 
+def check_local_key(raw: Body, types: dict[str, str]) -> None:
+    """Raise for a local index's KeySchema that is no key or does not go with the definitions."""
+    check_defined(names_of(raw["KeySchema"]), types)
+    _check_pair(raw["KeySchema"])
+
+
+def check_global_key(raw: Body, types: dict[str, str]) -> None:
+    """Raise for a global index's KeySchema that is no key or does not go with the definitions."""
+    key_schema = raw["KeySchema"]
+    names, kinds = names_of(key_schema), [element["KeyType"] for element in key_schema]
+    check_defined(names, types)
+    if len(names) == 2 and names[0] == names[1]:
+        raise ValidationException(SAME_NAME)
+    if len(set(names)) != len(names):
+        raise ValidationException("The KeySchema contains multiple key attributes with the same name")
+    if kinds[0] != "HASH":
+        raise ValidationException(NOT_HASH)
+    if kinds != sorted(kinds):
+        raise invalid("All HASH key attributes must precede RANGE key attributes in the KeySchema")
+    for kind in ("HASH", "RANGE"):
+        if kinds.count(kind) > KEY_ATTRIBUTES_MAX:
+            raise invalid(f"The KeySchema exceeds the maximum allowed number of {kind} key attributes")
+
+
 def local_index(raw: Body, table_key: Sequence[Body]) -> IndexRecord:
-    """A local index from its request. Raises ValidationException."""
+    """A local index from its request, whose key has been checked. Raises ValidationException."""
     key_schema, name = raw["KeySchema"], raw["IndexName"]
-    _check_pair(key_schema)
     if len(key_schema) != 2:
         raise invalid(f"Index KeySchema does not have a range key for index: {name}")
     table_hash, index_hash = names_of(table_key)[0], names_of(key_schema)[0]
@@ -126,20 +149,7 @@ def local_index(raw: Body, table_key: Sequence[Body]) -> IndexRecord:
 
 
 def global_index(raw: Body) -> IndexRecord:
-    """A global index from its request, throughput apart. Raises ValidationException."""
-    key_schema = raw["KeySchema"]
-    names, kinds = names_of(key_schema), [element["KeyType"] for element in key_schema]
-    if len(names) == 2 and names[0] == names[1]:
-        raise ValidationException(SAME_NAME)
-    if len(set(names)) != len(names):
-        raise ValidationException("The KeySchema contains multiple key attributes with the same name")
-    if kinds[0] != "HASH":
-        raise ValidationException(NOT_HASH)
-    if kinds != sorted(kinds):
-        raise invalid("All HASH key attributes must precede RANGE key attributes in the KeySchema")
-    for kind in ("HASH", "RANGE"):
-        if kinds.count(kind) > KEY_ATTRIBUTES_MAX:
-            raise invalid(f"The KeySchema exceeds the maximum allowed number of {kind} key attributes")
+    """A global index from its request, throughput apart; its key has been checked. Raises ValidationException."""
     return _index(raw, is_global=True)
 
 

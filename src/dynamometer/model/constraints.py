@@ -2,7 +2,7 @@
 
 Each operation's constraints are compiled once, from the model, to a chain of predicates that a good request passes in
 a few microseconds. A request that fails one is walked again by `_Collector`, which alone knows the messages: at most
-ten, joined, each naming the member by its path. Attribute values, attribute names and tags are not looked into here.
+ten, joined, each naming the member by its path. Attribute values and tags are not looked into here.
 
 The service does not print its model as it is published. What differs is in the tables at the top, each measured on
 the service: the order of enum values, the limits of table names, which members it calls required.
@@ -68,7 +68,7 @@ BATCHES = frozenset({"BatchGetItem", "BatchWriteItem"})
 NOT_ECHOED = frozenset({("Query", "Limit"), ("BatchGetItem", "RequestItems.*.Keys")})
 """Operation and member whose message shows no value and writes names as the request does."""
 
-NOT_LOOKED_INTO = frozenset({RECURSIVE, "AttributeName", "TagKeyString", "TagValueString", "TableClass"})
+NOT_LOOKED_INTO = frozenset({RECURSIVE, "TagKeyString", "TagValueString", "TableClass"})
 """Shapes of which the service says what is wrong in other words, when it comes to them."""
 
 Predicate = Callable[[Any], bool]
@@ -178,27 +178,36 @@ def _structure_predicate(shape: Shape, shapes: Shapes, collector: _Collector) ->
 
 def _list_predicate(shape: Shape, shapes: Shapes, collector: _Collector) -> Predicate | None:
     low, high = shape.minimum or 0, 1 << 62 if shape.maximum is None else shape.maximum
-    element = _predicate(shapes[shape.element], shapes, collector)
-    if element is None:
+    elements = _all_predicate(shapes[shape.element], shapes, collector)
+    if elements is None:
         return None if not low and shape.maximum is None else lambda value: low <= len(value) <= high
-    return lambda value: low <= len(value) <= high and all(map(element, value))
+    return lambda value: low <= len(value) <= high and elements(value)
 
 
 def _map_predicate(shape: Shape, shapes: Shapes, collector: _Collector) -> Predicate | None:
     low, high = shape.minimum or 0, 1 << 62 if shape.maximum is None else shape.maximum
-    key = _predicate(collector.table(shapes[shape.key]), shapes, collector)
-    element = _predicate(shapes[shape.element], shapes, collector)
-    if key is None and element is None and not low and shape.maximum is None:
-        return None
+    keys = _all_predicate(collector.table(shapes[shape.key]), shapes, collector)
+    elements = _all_predicate(shapes[shape.element], shapes, collector)
+    if keys is not None and elements is None and not low and shape.maximum is None:
+        return keys
 
     def check(value: Any) -> bool:
         return (
             low <= len(value) <= high
-            and (key is None or all(map(key, value)))
-            and (element is None or all(map(element, value.values())))
+            and (keys is None or keys(value))
+            and (elements is None or elements(value.values()))
         )
 
     return check
+
+
+def _all_predicate(shape: Shape, shapes: Shapes, collector: _Collector) -> Predicate | None:
+    """Whether all members of a collection keep to their shape; None where nothing is to be checked."""
+    if shape.type == "string" and not shape.enum and shape.pattern is None and not shape.minimum and shape.maximum:
+        longest = shape.maximum
+        return lambda members: not members or max(map(len, members)) <= longest
+    single = _predicate(shape, shapes, collector)
+    return None if single is None else lambda members: all(map(single, members))
 
 
 class _Collector:

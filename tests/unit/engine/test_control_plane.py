@@ -262,6 +262,10 @@ def test_more_than_an_account_may_provision(tables: Tables) -> None:
             f"{INVALID}Some index key attributes are not defined in AttributeDefinitions. "
             "Keys: [q], AttributeDefinitions: [p, x]",
         ),
+        (
+            [index("gsi", "p", "p")],
+            "Both the Hash Key and the Range Key element in the KeySchema have the same name",
+        ),
         ([index("gsi", "x:RANGE")], "Invalid KeySchema: The first KeySchemaElement is not a HASH key type"),
         (
             [index("gsi", "x", "x")],

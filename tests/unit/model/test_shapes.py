@@ -240,6 +240,22 @@ def test_three_key_schema_elements_are_printed_as_the_service_prints_them() -> N
     )
 
 
+TOO_LONG = "[Member must have length less than or equal to 65535]"
+
+
+@pytest.mark.parametrize(
+    ("member", "value", "constraint"),
+    [
+        ("Key", {"n" * 65536: {"S": "x"}}, f"Map keys must satisfy constraint: {TOO_LONG}"),
+        ("ExpressionAttributeNames", {"#n": "n" * 65536}, f"Map value must satisfy constraint: {TOO_LONG}"),
+        ("AttributesToGet", ["n" * 65536], f"Member must satisfy constraint: {TOO_LONG}"),
+    ],
+)
+def test_an_attribute_name_ends_below_64_kib(member: str, value: Any, constraint: str) -> None:
+    message = message_of("GetItem", {"TableName": "abc", "Key": {}} | {member: value})
+    assert message.endswith(f"at '{member[0].lower()}{member[1:]}' failed to satisfy constraint: {constraint}")
+
+
 def test_batches() -> None:
     assert message_of("BatchGetItem", {"RequestItems": {}}) == "The requestItems parameter is required for BatchGetItem"
     assert message_of("BatchGetItem", {"RequestItems": {"abc": {"Keys": [{}] * 101}}}) == (

@@ -90,10 +90,12 @@ def _indexes(body: Body, types: dict[str, str], mode: str, region: str) -> list[
     if raw_local and len(key_schema) != 2:
         raise invalid(_NO_SORT_KEY)
     keys = schemas.names_of(key_schema)
-    for raw in [*(raw_local or ()), *(raw_global or ())]:
-        names = schemas.names_of(raw["KeySchema"])
-        schemas.check_defined(names, types)
-        keys += names
+    for raw in raw_local or ():
+        schemas.check_local_key(raw, types)
+        keys += schemas.names_of(raw["KeySchema"])
+    for raw in raw_global or ():
+        schemas.check_global_key(raw, types)
+        keys += schemas.names_of(raw["KeySchema"])
     schemas.check_all_used(types, keys)
     local = [schemas.local_index(raw, key_schema) for raw in raw_local or ()]
     if len(local) > schemas.LOCAL_INDEXES_MAX:
