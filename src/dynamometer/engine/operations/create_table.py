@@ -9,6 +9,7 @@ from dynamometer.engine import describe, options, schemas, throughput
 from dynamometer.engine.arns import table_name_of
 from dynamometer.engine.catalog import World
 from dynamometer.engine.engine import Engine
+from dynamometer.engine.index_updates import IN_USE
 from dynamometer.engine.records import ON_DEMAND, IndexRecord, TableRecord
 from dynamometer.engine.schemas import invalid
 
@@ -28,9 +29,7 @@ def run(engine: Engine, world: World, body: Body) -> Body:
         state = existing.record.status
         if state in ("CREATING", "DELETING"):
             state = "created" if state == "CREATING" else "deleted"
-            raise ResourceInUseException(
-                f"Attempt to change a resource which is still in use: Table is being {state}: {record.name}"
-            )
+            raise ResourceInUseException(f"{IN_USE}Table is being {state}: {record.name}")
         raise ResourceInUseException(f"Table already exists: {record.name}")
     table, _ = engine.catalog.create(world, record)
     return {"TableDescription": describe.new_table(engine.store, engine.clock.now(), table, body)}

@@ -8,11 +8,11 @@ from dynamometer.base.errors import ResourceInUseException, ValidationException
 from dynamometer.engine import describe, records
 from dynamometer.engine.catalog import World
 from dynamometer.engine.engine import Engine
+from dynamometer.engine.index_updates import IN_USE
 from dynamometer.engine.records import TableRecord
 
 Body = dict[str, Any]
 
-IN_USE = "Attempt to change a resource which is still in use: "
 _INDEXES = "Cannot delete table while indexes are being created, updated, or deleted."
 
 

@@ -9,8 +9,7 @@ from dynamometer.base.errors import ResourceInUseException, ValidationException
 from dynamometer.engine import describe, options, records, throughput
 from dynamometer.engine.catalog import Table, World
 from dynamometer.engine.engine import Engine
-from dynamometer.engine.index_updates import IndexUpdates
-from dynamometer.engine.operations.delete_table import IN_USE
+from dynamometer.engine.index_updates import IN_USE, IndexUpdates
 from dynamometer.engine.records import ON_DEMAND, ON_DEMAND_READ, ON_DEMAND_WRITE, PROVISIONED, Throughput
 from dynamometer.engine.schemas import invalid
 
