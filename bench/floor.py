@@ -7,6 +7,7 @@ No server built on this stack can be faster, so the distance from here is what t
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Callable
 
@@ -36,7 +37,9 @@ def handle(method: str, target: str, headers: dict[bytes, bytes], body: bytes) -
 def main() -> None:
     """Serve until told to stop."""
     server = Server(handle, NoStore(), Settings(port=int(sys.argv[1])), SystemClock())
-    new_event_loop().run_until_complete(server.run())
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        runner.run(server.start())
+        runner.run(server.run())
 
 
 if __name__ == "__main__":

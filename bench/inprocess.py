@@ -3,8 +3,11 @@
     python bench/inprocess.py [--seconds 3]
 
 Beside it moto's mock, which is what most suites use, when it is installed (pip install -e '.[bench]'). The same client,
-the same item, one thread, no socket. A "fresh" figure is what a fixture pays in each test: an engine without tables,
-then the same with one table and one item in it.
+the same item, one thread, no socket. What a fixture pays in each test to have tables of its own:
+
+    fresh          an engine without tables, for a client that is kept
+    fresh_table    the same, then one table and one item
+    fresh_client   an engine and a new boto3 client
 """
 
 from __future__ import annotations
@@ -13,8 +16,7 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +27,7 @@ import run
 import workload
 from workload import TABLE
 
-BATCH = 50
+BATCH_SECONDS = 0.02
 Measured = dict[str, float]
 
 
@@ -35,10 +37,10 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=3.0, help="length of each measurement")
     options = parser.parse_args()
     os.environ |= dict.fromkeys(("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"), "bench") | {"AWS_REGION": "us-east-1"}
-    rows = {"dynamometer": _measure(_dynamometer, options.seconds)}
+    rows = {"dynamometer": _measure(Dynamometer, options.seconds)}
     _show("dynamometer", rows["dynamometer"])
     try:
-        rows["moto"] = _measure(_moto, options.seconds)
+        rows["moto"] = _measure(Moto, options.seconds)
     except ModuleNotFoundError:
         print("moto is left out: pip install moto")
     else:
@@ -47,46 +49,75 @@ def main() -> None:
     run.save("inprocess", {"options": vars(options), "rows": rows})
 
 
-@contextmanager
-def _dynamometer() -> Iterator[Any]:
-    import dynamometer
+class Library:
+    """What is measured: a client whose tables can be made to go away."""
 
-    with dynamometer.local() as engine:
-        yield engine.client("dynamodb")
+    def __init__(self) -> None:
+        self.client = self.fresh_client()
+
+    def fresh_client(self) -> Any:
+        """A new engine with a new client."""
+        raise NotImplementedError
+
+    def fresh(self) -> None:
+        """No tables any more, for the same client."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Leave nothing behind."""
 
 
-@contextmanager
-def _moto() -> Iterator[Any]:
-    from moto import mock_aws
+class Dynamometer(Library):
+    """This project."""
 
-    with mock_aws():
-        yield boto3.client("dynamodb", "us-east-1")
+    def fresh_client(self) -> Any:
+        import dynamometer
+
+        self._engine = dynamometer.local()
+        return self._engine.client("dynamodb")
+
+    def fresh(self) -> None:
+        self._engine.reset()
 
 
-def _measure(fresh: Callable[[], AbstractContextManager[Any]], seconds: float) -> Measured:
-    with fresh() as client:
+class Moto(Library):
+    """moto's mock_aws."""
+
+    def fresh_client(self) -> Any:
+        from moto import mock_aws
+
+        self._mock = mock_aws()
+        self._mock.start()
+        return boto3.client("dynamodb", "us-east-1")
+
+    def fresh(self) -> None:
+        self._mock.stop()
+        self._mock.start()
+
+    def close(self) -> None:
+        self._mock.stop()
+
+
+def _measure(kind: type[Library], seconds: float) -> Measured:
+    library = kind()
+    client, item, key = library.client, workload.item(42), workload.key(42)
+
+    def table() -> None:
+        library.fresh()
         client.create_table(**workload.CREATE_TABLE)
-        item = workload.item(42)
         client.put_item(TableName=TABLE, Item=item)
-        key = workload.key(42)
-        assert client.get_item(TableName=TABLE, Key=key)["Item"] == item
-        measured = {
-            "get_item_per_second": 1 / _cost(lambda: client.get_item(TableName=TABLE, Key=key), seconds),
-            "put_item_per_second": 1 / _cost(lambda: client.put_item(TableName=TABLE, Item=item), seconds),
-            "query_20_per_second": 1 / _query_cost(client, seconds),
-        }
 
-    def empty() -> None:
-        with fresh():
-            pass
-
-    def used() -> None:
-        with fresh() as client:
-            client.create_table(**workload.CREATE_TABLE)
-            client.put_item(TableName=TABLE, Item=item)
-
-    measured["fresh_us"] = _cost(empty, seconds) * 1e6
-    measured["fresh_with_table_us"] = _cost(used, seconds) * 1e6
+    table()
+    assert client.get_item(TableName=TABLE, Key=key)["Item"] == item
+    measured = {
+        "get_item_per_second": 1 / _cost(lambda: client.get_item(TableName=TABLE, Key=key), seconds),
+        "put_item_per_second": 1 / _cost(lambda: client.put_item(TableName=TABLE, Item=item), seconds),
+        "query_20_per_second": 1 / _query_cost(client, seconds),
+        "fresh_us": _cost(library.fresh, seconds) * 1e6,
+        "fresh_table_us": _cost(table, seconds) * 1e6,
+    }
+    library.close()
+    measured["fresh_client_us"] = _cost(lambda: kind().close(), seconds) * 1e6
     return measured
 
 
@@ -99,14 +130,18 @@ def _query_cost(client: Any, seconds: float) -> float:
 
 
 def _cost(call: Callable[[], object], seconds: float) -> float:
-    """Seconds a call, the best of the batches: whatever else the machine did is not the call's cost."""
+    """Seconds a call, the best of many batches: whatever else the machine did is not the call's cost."""
     call()
-    best, deadline = float("inf"), time.perf_counter() + seconds
+    started = time.perf_counter()
+    call()
+    best = time.perf_counter() - started
+    batch = max(1, int(BATCH_SECONDS / best))
+    deadline = started + seconds
     while time.perf_counter() < deadline:
         started = time.perf_counter()
-        for _ in range(BATCH):
+        for _ in range(batch):
             call()
-        best = min(best, (time.perf_counter() - started) / BATCH)
+        best = min(best, (time.perf_counter() - started) / batch)
     return best
 
 

@@ -46,6 +46,7 @@ class Row:
     refused: int
     broken: int
     cpu_cores: float
+    cpu_us: float
     memory_mib: float
 
 
@@ -150,6 +151,7 @@ def wrk(server: Running, operation: Operation, bodies: str, connections: int, se
         raise RuntimeError(f"wrk: {ended.stdout}{ended.stderr}")
     result = json.loads(line.removeprefix("RESULT "))
     duration = result["microseconds"] / 1e6
+    cpu = server.cpu_seconds() - cpu
     return Row(
         peer=server.peer.name,
         operation=operation.name,
@@ -160,7 +162,8 @@ def wrk(server: Running, operation: Operation, bodies: str, connections: int, se
         mb_per_second=round(result["bytes"] / duration / 1e6, 1),
         refused=result["refused"],
         broken=result["broken"],
-        cpu_cores=round((server.cpu_seconds() - cpu) / elapsed, 2),
+        cpu_cores=round(cpu / elapsed, 2),
+        cpu_us=round(cpu / max(1, result["requests"]) * 1e6, 1),
         memory_mib=round(server.memory_mib()),
     )
 
@@ -169,8 +172,8 @@ def _line(row: Row, ratios: str = "") -> str:
     wrong = f"  {row.refused} refused, {row.broken} broken" if row.refused or row.broken else ""
     return (
         f"{row.operation:12} c{row.connections:<4} {row.peer:20} {row.requests_per_second:9,.0f}/s  p50 "
-        f"{row.p50_ms:8.2f} ms  p99 {row.p99_ms:8.2f} ms  cpu {row.cpu_cores:4.2f}  {row.memory_mib:6.0f} MiB"
-        f"{ratios}{wrong}"
+        f"{row.p50_ms:8.2f} ms  p99 {row.p99_ms:8.2f} ms  cpu {row.cpu_cores:4.2f} {row.cpu_us:8.1f} us  "
+        f"{row.memory_mib:6.0f} MiB{ratios}{wrong}"
     )
 
 
