@@ -49,6 +49,9 @@ class Settings:
     table_transition_seconds: float = _setting(
         0.0, "how long tables and indexes stay CREATING, UPDATING and DELETING", low=0, high=86400
     )
+    ttl_lag_seconds: float = _setting(
+        120.0, "how long after its expiry an item is deleted by time to live", low=0, high=7 * 86400
+    )
     item_collection_limit_bytes: int = _setting(
         10 * GIB, "largest item collection of a table with a local secondary index", low=1
     )

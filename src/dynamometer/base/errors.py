@@ -77,6 +77,14 @@ class LimitExceededException(ServiceError):
     """Too many control-plane operations at once, or in a time."""
 
 
+class ExpiredIteratorException(ServiceError):
+    """A shard iterator is older than 15 minutes."""
+
+
+class TrimmedDataAccessException(ServiceError):
+    """What a shard iterator points at is older than 24 hours."""
+
+
 class ProvisionedThroughputExceededException(ServiceError):
     """The table's or a partition's throughput is used up."""
 

@@ -16,6 +16,7 @@ the arrows that are left, and begins a backfill that was not finished again.
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
 from typing import Any
 
 from dynamometer.base.clock import Clock
@@ -58,6 +59,8 @@ class Table:
         "encode_key",
         "has_local",
         "indexes",
+        "is_followed",
+        "is_logged",
         "key",
         "key_count",
         "last_sequence",
@@ -68,6 +71,7 @@ class Table:
         "record",
         "sizes_prefix",
         "status",
+        "ttl_attribute",
     )
 
     def __init__(self, record: TableRecord) -> None:
@@ -96,6 +100,9 @@ class Table:
             self.indexes[each.name] = index
         self.maintained = [index for index in self.indexes.values() if index.status != "DELETING"]
         self.has_local = any(not index.schema.is_global for index in self.maintained)
+        self.is_logged = record.is_logged
+        self.ttl_attribute = record.ttl.attribute if record.ttl is not None and record.ttl.enabled else None
+        self.is_followed = self.is_logged or self.ttl_attribute is not None
         self.status = record.status
         if self.status == "ACTIVE" and not self.is_settled:
             self.status = "UPDATING"
@@ -130,6 +137,8 @@ class Catalog:
         self._shared: bool = settings.shared_world
         self._worlds: dict[tuple[str, str], World] = {}
         self._unsettled: dict[int, tuple[World, Table]] = {}
+        self.on_change: list[Callable[[World, Table], None]] = []
+        """Told of every table whose record was made, changed or removed (`status` DELETING)."""
         self.last_sequence = 0
         """The newest commit that changed a record: what a description was read from is durable with it."""
         self._load()
@@ -142,6 +151,10 @@ class Catalog:
         if world is None:
             world = self._worlds[account, region] = World(account, region, self)
         return world
+
+    def worlds(self) -> list[World]:
+        """Every account and region that somebody asked for or that has tables."""
+        return list(self._worlds.values())
 
     def tables(self) -> list[Table]:
         """Every table of every world."""
@@ -175,6 +188,7 @@ class Catalog:
         self.last_sequence = transaction.commit()
         table = world.tables[record.name] = Table(record)
         self._watch(world, table)
+        self._tell(world, table)
         return table, self.last_sequence
 
     def save(self, world: World, table: Table, record: TableRecord) -> int:
@@ -184,7 +198,12 @@ class Catalog:
         self.last_sequence = transaction.commit()
         table.show(record)
         self._watch(world, table)
+        self._tell(world, table)
         return self.last_sequence
+
+    def _tell(self, world: World, table: Table) -> None:
+        for follower in self.on_change:
+            follower(world, table)
 
     def start_backfill(self, world: World, table: Table, index: Index) -> None:
         """Begin to fill an index with the items that the table has."""
@@ -229,8 +248,8 @@ class Catalog:
         record = table.record
         for index in [PRIMARY_INDEX, *(each.number for each in record.indexes)]:
             self._remove_data(record.number, index)
-        sizes = keyspace.sizes_prefix(record.number)
-        self._store.delete_range(sizes, keyspace.successor(sizes))
+        for prefix in (keyspace.sizes_prefix(record.number), keyspace.due_prefix(record.number)):
+            self._store.delete_range(prefix, keyspace.successor(prefix))
         transaction = self._store.begin()
         transaction.delete(self._key(record))
         self.last_sequence = transaction.commit()

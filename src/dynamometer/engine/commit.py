@@ -11,11 +11,15 @@ from typing import Any
 
 from dynamometer.base.errors import ItemCollectionSizeLimitExceededException
 from dynamometer.capacity import units
-from dynamometer.engine import stored
+from dynamometer.engine import keyspace, stored
 from dynamometer.engine.catalog import Index, Table
 from dynamometer.engine.codec import KEY_HEAD, Entry, IndexKeyError, Item
+from dynamometer.engine.log import ChangeLog
+from dynamometer.engine.log import encode as encode_change
 from dynamometer.storage.interface import Transaction
 
+EXPIRY_DIGITS_MAX = 18
+"""Seconds with more digits never come."""
 PREFIX_LENGTH = 7
 """Family, table and index at the head of a data key."""
 
@@ -55,6 +59,17 @@ def _entry_or_none(index: Index, item: Item, key: bytes, image: Image) -> Entry 
         return None
 
 
+def expiry_of(item: Item, attribute: str) -> int | None:
+    """The second in which an item expires; None if its attribute says nothing of the kind.
+
+    A fraction counts as its numeric value: the item has expired once the clock is past it.
+    """
+    text = item.get(attribute, {}).get("N")
+    if text is None or text[0] == "-" or len(text.partition(".")[0]) > EXPIRY_DIGITS_MAX:
+        return None
+    return int(text.partition(".")[0])
+
+
 class Charge:
     """What one change costs, undoubled: write units of the table and of each index it touches."""
 
@@ -80,10 +95,11 @@ class Charge:
 class Commit:
     """One storage transaction and what has been staged in it."""
 
-    __slots__ = ("_collection_limit_bytes", "_collections", "_counters", "_store", "_tables", "transaction")
+    __slots__ = ("_collection_limit_bytes", "_collections", "_counters", "_log", "_store", "_tables", "transaction")
 
-    def __init__(self, store: Any, collection_limit_bytes: int) -> None:
+    def __init__(self, store: Any, log: ChangeLog, collection_limit_bytes: int) -> None:
         self._store = store
+        self._log = log
         self.transaction: Transaction = store.begin()
         self._counters: dict[bytes, list[int]] = {}
         self._collections: dict[bytes, int] = {}
@@ -110,8 +126,12 @@ class Commit:
         before: Image | None,
         after: Image | None,
         after_entries: list[Entry | None] | None = None,
+        flags: int = 0,
     ) -> Charge:
-        """Stage one item's change. `after_entries`: what `entries_of` gave for `after`, if already known."""
+        """Stage one item's change. `after_entries`: what `entries_of` gave for `after`, if already known.
+
+        `flags` are those of the change log.
+        """
         before_size = before.size if before is not None else 0
         after_size = after.size if after is not None else 0
         charge = Charge(units.write_units(max(before_size, after_size)))
@@ -131,8 +151,31 @@ class Commit:
             self._count(table.counters_key, items, after_size - before_size)
         if table.has_local:
             charge.collection_bytes = self._collection(table, key, collection_delta)
+        if table.is_followed:
+            self._follow(table, key, before, after, flags)
         self._tables.append(table)
         return charge
+
+    def _follow(self, table: Table, key: bytes, before: Image | None, after: Image | None, flags: int) -> None:
+        """Stage what a table keeps of its changes: the log's entry, and when the item expires."""
+        place = key[PREFIX_LENGTH:]
+        if table.ttl_attribute is not None:
+            old = None if before is None else expiry_of(before.item, table.ttl_attribute)
+            new = None if after is None else expiry_of(after.item, table.ttl_attribute)
+            if old != new:
+                if old is not None:
+                    self.transaction.delete(keyspace.due_key(table.number, old, place))
+                if new is not None:
+                    self.transaction.put(keyspace.due_key(table.number, new, place), b"")
+        if not table.is_logged or (before is None and after is None):
+            return
+        if before is not None and after is not None and before.size == after.size and before.item == after.item:
+            # only the order of the members differs: nothing changed
+            return
+        entry = encode_change(
+            flags, place, before.value if before is not None else None, after.value if after is not None else None
+        )
+        self.transaction.put(keyspace.log_key(table.number, self._log.next_sequence()), entry)
 
     def _change_indexes(
         self,

@@ -17,9 +17,14 @@ from dynamometer.base.errors import StoreConflict, TransactionConflictException
 from dynamometer.base.rng import Random, seeded
 from dynamometer.engine.catalog import Catalog, World
 from dynamometer.engine.commit import Commit
+from dynamometer.engine.log import ChangeLog
+from dynamometer.engine.reaper import ExpiryBackfill, Reaper
+from dynamometer.engine.streams import Streams
 from dynamometer.storage.interface import Store
 
 CONFLICT_TRIES_MAX = 20
+LOG_TRIM_SECONDS = 60.0
+REAP_SECONDS = 1.0
 
 Answer = tuple[dict[str, Any], int]
 T = TypeVar("T")
@@ -31,6 +36,22 @@ class Job(Protocol):
     def step(self) -> bool:
         """Do one piece; whether the job is finished."""
         ...
+
+
+class Chore:
+    """Work that comes up again and again. `work` returns True when it has more to do at once."""
+
+    __slots__ = ("_every_seconds", "_work", "due")
+
+    def __init__(self, every_seconds: float, work: Callable[[], bool | None]) -> None:
+        self._every_seconds = every_seconds
+        self._work = work
+        self.due = 0.0
+
+    def do(self, now: float) -> None:
+        """Work, if it is time."""
+        if now >= self.due and not self._work():
+            self.due = now + self._every_seconds
 
 
 class Engine:
@@ -48,7 +69,14 @@ class Engine:
         self.rng = rng if rng is not None else seeded()
         self.settings = settings if settings is not None else Settings()
         self.jobs: list[Job] = []
+        self.log = ChangeLog(store, self.clock)
         self.catalog = Catalog(store, self.clock, self.settings, self.rng, self.jobs)
+        self.streams = Streams(store, self.clock, self.log, self.catalog, self.settings)
+        for table in self.catalog.tables():
+            if table.record.ttl is not None and table.record.ttl.backfilling:
+                self.jobs.append(ExpiryBackfill(self, table))
+        self._next_chore = 0.0
+        self._chores = [Chore(LOG_TRIM_SECONDS, self.log.trim), Chore(REAP_SECONDS, Reaper(self).reap)]
 
     def world(self, account: str, region: str) -> World:
         """The tables of one account in one region."""
@@ -60,7 +88,7 @@ class Engine:
         Raises whatever `decide` raises, with nothing written; TransactionConflictException when it keeps losing.
         """
         for _ in range(CONFLICT_TRIES_MAX):
-            commit = Commit(self.store, self.settings.item_collection_limit_bytes)
+            commit = Commit(self.store, self.log, self.settings.item_collection_limit_bytes)
             try:
                 outcome = decide(commit)
                 return outcome, commit.finish()
@@ -71,13 +99,21 @@ class Engine:
                 raise
         raise TransactionConflictException("Transaction is ongoing for the item.")
 
-    def run_jobs(self, steps: int = 1) -> bool:
-        """Give each job a piece of time; whether any is left."""
-        for _ in range(steps):
-            if not self.jobs:
-                return False
+    @property
+    def has_work(self) -> bool:
+        """Whether `run_jobs` has anything to do now."""
+        return bool(self.jobs) or self.clock.now() >= self._next_chore
+
+    def run_jobs(self) -> bool:
+        """Give each job a piece of time, and do the chores that are due; whether there is more at once."""
+        if self.jobs:
             self.jobs[:] = [job for job in self.jobs if not job.step()]
-        return bool(self.jobs)
+        now = self.clock.now()
+        if now >= self._next_chore:
+            for chore in self._chores:
+                chore.do(now)
+            self._next_chore = min(chore.due for chore in self._chores)
+        return self.has_work
 
     def close(self) -> None:
         """Make everything durable and let go of the store."""

@@ -6,6 +6,9 @@
     catalog  "c" account "/" region "/" table name                                  the table's record, JSON
     token    "i" account "/" region "/" operation "/" token                         a finished transaction, JSON
     expiry   "j" microseconds:8 token key                                           (empty) when a token expires
+    stream   "e" account "/" region "/" table name "/" label                        a stream's record, JSON
+    log      "s" table:4 sequence:8                                                 a change, see `log`
+    due      "x" table:4 seconds:8 place                                            (empty) when an item expires
     counters "n" table:4 index:2                                                    counters [items, bytes]
     sizes    "z" table:4 hash:8 partition key                                       counters [bytes] of a collection
     data     "d" table:4 index:2 hash:8 length:2 partition key, sort key            version, item size, item as JSON
@@ -59,6 +62,51 @@ def counters_key(table: int, index: int) -> bytes:
 def sizes_prefix(table: int) -> bytes:
     """What every item collection size of a table begins with; hash and partition key follow."""
     return b"z" + table.to_bytes(4, "big")
+
+
+def stream_key(account: str, region: str, table: str, label: str) -> bytes:
+    """The key of a stream's record."""
+    return f"e{account}/{region}/{table}/{label}".encode()
+
+
+def stream_range() -> tuple[bytes, bytes]:
+    """Bounds of all stream records."""
+    return b"e", b"f"
+
+
+def log_prefix(table: int) -> bytes:
+    """What every entry of a table's change log begins with."""
+    return b"s" + table.to_bytes(4, "big")
+
+
+def log_key(table: int, sequence: int) -> bytes:
+    """The key of one entry of a change log."""
+    return b"s" + table.to_bytes(4, "big") + sequence.to_bytes(8, "big")
+
+
+def log_sequence(key: bytes) -> int:
+    """The sequence number in an entry's key."""
+    return int.from_bytes(key[5:13], "big")
+
+
+def log_table(key: bytes) -> int:
+    """The table number in an entry's key."""
+    return int.from_bytes(key[1:5], "big")
+
+
+def log_range() -> tuple[bytes, bytes]:
+    """Bounds of all change logs."""
+    return b"s", b"t"
+
+
+def due_prefix(table: int) -> bytes:
+    """What every expiry of a table begins with."""
+    return b"x" + table.to_bytes(4, "big")
+
+
+def due_key(table: int, seconds: int, place: bytes) -> bytes:
+    """The key that finds an item by the second in which it expires; `place` is its key without its data prefix."""
+    return b"x" + table.to_bytes(4, "big") + seconds.to_bytes(8, "big") + place
 
 
 def data_prefix(table: int, index: int) -> bytes:

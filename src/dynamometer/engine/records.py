@@ -78,6 +78,17 @@ class Stream:
 
 
 @dataclass(slots=True)
+class TimeToLive:
+    """Which attribute says when an item expires. `until`: when ENABLING or DISABLING is over."""
+
+    attribute: str
+    enabled: bool
+    changed_at: float
+    until: float | None = None
+    backfilling: bool = False
+
+
+@dataclass(slots=True)
 class IndexRecord:
     """A secondary index. `number` is never used again in the table: nothing that an old index left can be read."""
 
@@ -131,6 +142,7 @@ class TableRecord:
     encryption_key: str | None = None
     """The ARN of the KMS key; None for the service's own encryption."""
     stream: Stream | None = None
+    ttl: TimeToLive | None = None
     deletion_protection: bool = False
     tags: dict[str, str] = field(default_factory=dict)
     version: int = VERSION
@@ -141,6 +153,11 @@ class TableRecord:
 
     def index(self, name: str) -> IndexRecord | None:
         return next((index for index in self.indexes if index.name == name), None)
+
+    @property
+    def is_logged(self) -> bool:
+        """Whether somebody reads the table's changes."""
+        return self.stream is not None and self.stream.enabled
 
     def settle(self) -> None:
         """The moment `until` has come. A DELETING table is the catalog's to remove."""
@@ -210,6 +227,7 @@ def _table(value: dict[str, Any]) -> TableRecord:
         "throughput": Throughput(**value["throughput"]),
         "warm": Warm(**value["warm"]),
         "stream": None if value["stream"] is None else Stream(**value["stream"]),
+        "ttl": None if value.get("ttl") is None else TimeToLive(**value["ttl"]),
         "indexes": indexes,
     }
     return TableRecord(**value | parts)

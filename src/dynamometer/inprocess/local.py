@@ -63,7 +63,7 @@ class Local:
             if self._is_closed:
                 raise RuntimeError("this Local is closed; make another with dynamometer.local()")
             response = self._service.handle(method, target, headers, body)
-            if self.engine.jobs:
+            if self.engine.has_work:
                 self.engine.run_jobs()
             store = self.engine.store
         if response.sequence > store.durable_sequence:

@@ -41,6 +41,7 @@ log = logging.getLogger(__name__)
 JSON_TYPES = (b"application/x-amz-json-1.0", b"application/json")
 _UNUSUAL = (TypeError, KeyError, AttributeError, ValueError, IndexError, StopIteration)
 _INTERNAL = "The server encountered an internal error trying to fulfill the request."
+_TARGETS = {"dynamodb": "DynamoDB_20120810", "dynamodbstreams": "DynamoDBStreams_20120810"}
 _CROSS_ORIGIN = (
     (b"Access-Control-Allow-Origin", b"*"),
     (b"Access-Control-Expose-Headers", b"x-amzn-RequestId,x-amzn-ErrorType,x-amzn-ErrorMessage,Date,x-amz-crc32"),
@@ -81,7 +82,9 @@ class Service:
         self.engine = engine
         self._settings = settings if settings is not None else engine.settings
         self._rows = {name: _Row(operation) for name, operation in load().items()}
-        self._targets = {f"DynamoDB_20120810.{name}".encode(): row for name, row in self._rows.items()}
+        self._targets = {
+            f"{_TARGETS[shapes.service_of(name)]}.{name}".encode(): row for name, row in self._rows.items()
+        }
         self._worlds: dict[bytes, World] = {}
         self._id_prefix = "".join(engine.rng.choices("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", k=39)).encode()
         self._requests = 0

@@ -36,7 +36,10 @@ CONTROL_OPERATIONS = (
     "TagResource",
     "UntagResource",
     "UpdateTable",
+    "UpdateTimeToLive",
 )
+STREAM_OPERATIONS = ("DescribeStream", "GetRecords", "GetShardIterator", "ListStreams")
+"""Of the service DynamoDB Streams."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,6 @@ def load() -> dict[str, Operation]:
     table = {}
     for name in DATA_OPERATIONS:
         table[name] = Operation(name, import_module(f"{__name__}.{_module_name(name)}").run)
-    for name in CONTROL_OPERATIONS:
+    for name in (*CONTROL_OPERATIONS, *STREAM_OPERATIONS):
         table[name] = Operation(name, _control(import_module(f"{__name__}.{_module_name(name)}").run))
     return table

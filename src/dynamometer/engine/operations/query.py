@@ -18,7 +18,7 @@ from dynamometer.engine.selection import (
     normalise_start_key,
     start_position,
 )
-from dynamometer.expressions import Bound, bind, check_filter_keys, check_mixing, match_key_schema
+from dynamometer.expressions import Bound, bind, check_filter_keys, check_mixing, check_scalar_keys, match_key_schema
 from dynamometer.model import keys
 from dynamometer.model.schema import KeySchema
 
@@ -40,6 +40,7 @@ def parse(world: World, body: Body) -> reading.PageRequest:
     schema = table.key if index is None else index.schema.key
     start, end = _bounds(table, index, schema, bound, "KeyConditions" in body)
     if bound.filter is not None:
+        check_scalar_keys(bound.filter.nested, table.key.names)
         check_filter_keys(bound.filter.attributes, schema, bound.filter.source)
     whole_items = check_projection(table, index, body, bound.projection)
     forward = body.get("ScanIndexForward", True)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from math import ceil
-
 from dynamometer.base.errors import ValidationException
 from dynamometer.engine import reading
-from dynamometer.engine.catalog import Table, World
+from dynamometer.engine.catalog import World
 from dynamometer.engine.engine import Answer, Engine
 from dynamometer.engine.keyspace import successor
-from dynamometer.engine.records import ON_DEMAND
+from dynamometer.engine.partitions import partitions_of
 from dynamometer.engine.requests import Body, table_of
 from dynamometer.engine.selection import (
     INVALID_START,
@@ -47,18 +45,6 @@ def _segment(body: Body) -> tuple[int, int]:
     return segment, total
 
 
-def _partitions(table: Table) -> int:
-    """How many partitions a Scan searches, and pays for, at the least.
-
-    A new on-demand table has four (measured: one tiny item costs 4 units); otherwise what its throughput needs.
-    """
-    record = table.record
-    if record.billing_mode == ON_DEMAND:
-        return 4
-    throughput = record.throughput
-    return max(1, ceil(throughput.read / 3000 + throughput.write / 1000))
-
-
 def parse(world: World, body: Body) -> reading.PageRequest:
     """The request's checks in the service's order."""
     check_mixing(body, _KINDS)
@@ -92,7 +78,7 @@ def parse(world: World, body: Body) -> reading.PageRequest:
         projection=bound.projection,
         count_only=body.get("Select") == "COUNT",
         whole_items=whole_items,
-        partitions=_partitions(table),
+        partitions=partitions_of(table.record),
     )
 
 

@@ -1,0 +1,129 @@
+"""The change log: what happened to the items of a table, in order. Streams, recovery, export and replicas read it.
+
+A table whose record says `is_logged` gets one entry for each change of an item, written in the change's own commit:
+the item before and after as they are at rest. Whoever reads makes of it what it needs:
+
+    streams          the record's images, by view type
+    recovery         the item before: undone backwards, the log takes a table to any second of the window
+    increments       the first item before and the last item after in a window
+    replicas         the item after
+
+Entries are found by sequence number: nanoseconds since the epoch, made strictly increasing, so that a moment is a
+place in the log. An entry stays until no holder asks for it any more (`trim`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from dynamometer.base.clock import Clock
+from dynamometer.engine import keyspace
+from dynamometer.storage.interface import Store, View
+
+SERVICE = 1
+"""Flag: the change was the service's own, a deletion by time to live."""
+REPLICATED = 2
+"""Flag: the change was made in another region first."""
+
+Holder = Callable[[int], int | None]
+"""From a table's number to the oldest sequence number that is still needed; None when nothing is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change. `place`: the item's storage key without family, table and index; before and after as at rest."""
+
+    sequence: int
+    flags: int
+    place: bytes
+    before: bytes | None
+    after: bytes | None
+
+    @property
+    def partition_hash(self) -> int:
+        """The first 8 bytes of the place: where in the hash space the item is."""
+        return int.from_bytes(self.place[:8], "big")
+
+    @property
+    def seconds(self) -> float:
+        """When it happened, in seconds since the epoch."""
+        return self.sequence / 1e9
+
+
+def sequence_at(seconds: float) -> int:
+    """The sequence number that begins a moment."""
+    return int(seconds * 1_000_000) * 1000
+
+
+def encode(flags: int, place: bytes, before: bytes | None, after: bytes | None) -> bytes:
+    """An entry's value: flags, then three parts with their lengths; a missing image has none."""
+    before, after = before or b"", after or b""
+    return b"%c%b%b%b%b%b" % (
+        flags,
+        len(place).to_bytes(4, "big"),
+        len(before).to_bytes(4, "big"),
+        place,
+        before,
+        after,
+    )
+
+
+def decode(sequence: int, value: bytes) -> Change:
+    """An entry from its value."""
+    place_end = 9 + int.from_bytes(value[1:5], "big")
+    before_end = place_end + int.from_bytes(value[5:9], "big")
+    return Change(
+        sequence, value[0], value[9:place_end], value[place_end:before_end] or None, value[before_end:] or None
+    )
+
+
+class ChangeLog:
+    """Sequence numbers and entries of all tables of one store."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self.holders: list[Holder] = []
+        self.last_sequence = self._newest()
+
+    def next_sequence(self) -> int:
+        """The number of the next change: now, or just after the last one."""
+        self.last_sequence = max(self.last_sequence + 1, sequence_at(self._clock.now()))
+        return self.last_sequence
+
+    def read(
+        self, view: View, table: int, start: int, end: int | None = None, reverse: bool = False, limit: int = 0
+    ) -> Iterator[Change]:
+        """Changes of a table with start <= sequence < end, in order or backwards."""
+        low = keyspace.log_key(table, start)
+        high = keyspace.successor(keyspace.log_prefix(table)) if end is None else keyspace.log_key(table, end)
+        for key, value in view.range(low, high, reverse, limit):
+            yield decode(keyspace.log_sequence(key), value)
+
+    def trim(self) -> None:
+        """Remove what no holder needs."""
+        for table in self._tables():
+            needed = [oldest for holder in self.holders if (oldest := holder(table)) is not None]
+            prefix = keyspace.log_prefix(table)
+            end = keyspace.log_key(table, min(needed)) if needed else keyspace.successor(prefix)
+            if next(iter(self._store.range(prefix, end, limit=1)), None) is not None:
+                self._store.delete_range(prefix, end)
+
+    def _tables(self) -> list[int]:
+        """The numbers of all tables that have entries: a jump from one to the next."""
+        tables = []
+        position, end = keyspace.log_range()
+        while (pair := next(iter(self._store.range(position, end, limit=1)), None)) is not None:
+            table = keyspace.log_table(pair[0])
+            tables.append(table)
+            position = keyspace.successor(keyspace.log_prefix(table))
+        return tables
+
+    def _newest(self) -> int:
+        newest = 0
+        for table in self._tables():
+            prefix = keyspace.log_prefix(table)
+            pair = next(iter(self._store.range(prefix, keyspace.successor(prefix), reverse=True, limit=1)))
+            newest = max(newest, keyspace.log_sequence(pair[0]))
+        return newest

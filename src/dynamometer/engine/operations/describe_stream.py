@@ -1,0 +1,54 @@
+"""DescribeStream: a stream and its shards, a page at a time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dynamometer.engine.catalog import World
+from dynamometer.engine.engine import Engine
+from dynamometer.engine.streams import Shard, sequence_text
+
+Body = dict[str, Any]
+PAGE_MAX = 100
+
+
+def run(engine: Engine, world: World, body: Body) -> Body:
+    stream = engine.streams.find(world, body["StreamArn"])
+    shards = engine.streams.shards(stream)
+    wanted = body.get("ShardFilter", {})
+    if wanted.get("Type") == "CHILD_SHARDS":
+        shards = [shard for shard in shards if shard.parent == wanted.get("ShardId")]
+    after = body.get("ExclusiveStartShardId")
+    if after is not None:
+        shards = [shard for shard in shards if shard.shard_id > after]
+    page = sorted(shards, key=lambda shard: shard.shard_id)[: body.get("Limit", PAGE_MAX)]
+    description: Body = {
+        "StreamArn": stream.arn,
+        "StreamLabel": stream.label,
+        "StreamStatus": engine.streams.status(stream),
+        "StreamViewType": stream.view_type,
+        "CreationRequestDateTime": round(stream.created_at, 3),
+        "TableName": stream.table_name,
+        "KeySchema": _key_schema(stream.partition, stream.sort),
+        "Shards": [_describe(shard) for shard in page],
+    }
+    if len(page) < len(shards):
+        description["LastEvaluatedShardId"] = page[-1].shard_id
+    return {"StreamDescription": description}
+
+
+def _key_schema(partition: str, sort: str | None) -> list[Body]:
+    schema = [{"AttributeName": partition, "KeyType": "HASH"}]
+    if sort is not None:
+        schema.append({"AttributeName": sort, "KeyType": "RANGE"})
+    return schema
+
+
+def _describe(shard: Shard) -> Body:
+    numbers = {"StartingSequenceNumber": sequence_text(shard.start)}
+    if shard.end is not None:
+        numbers["EndingSequenceNumber"] = sequence_text(shard.end - 1)
+    described: Body = {"ShardId": shard.shard_id, "SequenceNumberRange": numbers}
+    if shard.parent is not None:
+        described["ParentShardId"] = shard.parent
+    return described
