@@ -204,7 +204,8 @@ def put(number: int, size: int = 100) -> dict[str, Any]:
 
 
 def count(table: Any) -> int:
-    return int(table.scan(Select="COUNT")["Count"])
+    pages = table.meta.client.get_paginator("scan").paginate(TableName=table.name, Select="COUNT")
+    return sum(page["Count"] for page in pages)
 
 
 @pytest.fixture

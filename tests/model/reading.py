@@ -11,6 +11,7 @@ from tests.model import generators as g
 from tests.model.calls import Body, capacity, filter_members, read_checked
 from tests.model.machine import CAPACITY_MODES, DataPlane
 from tests.model.reference import reads as r
+from tests.model.reference.answers import Refused
 from tests.model.reference.paths import Names
 from tests.model.reference.tables import Index, Position, Table, position
 from tests.model.reference.values import Item, Value, order, read_item, write
@@ -122,6 +123,9 @@ class Reading(DataPlane):
                 assert "Items" not in counted
                 self.assert_page(counted, read, page, mode)
             body["ExclusiveStartKey"] = answer.get("LastEvaluatedKey")
+            if operation == "Query" and read.index is None and len(read.table.key) == 1 and page.last_key:
+                self.refuse(operation, body, Refused("The query can return at most one row and cannot be restarted"))
+                break
 
     def assert_page(self, answer: Body, read: r.Read, page: r.Page, mode: str) -> None:
         last = answer.get("LastEvaluatedKey")

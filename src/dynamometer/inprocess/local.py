@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import boto3
 import botocore.session
+from botocore.configprovider import ConstantProvider
 from botocore.credentials import Credentials
 
 from dynamometer.base.clock import Clock, SystemClock
@@ -114,8 +115,9 @@ class Local:
     def _new_session(self) -> boto3.Session:
         core = botocore.session.Session()
         core.set_config_variable("region", self.region_name)
-        for name, value in (("profile", None), ("config_file", os.devnull), ("credentials_file", os.devnull)):
-            core.set_config_variable(name, value)
+        core.get_component("config_store").set_config_provider("profile", ConstantProvider(None))
+        for name in ("config_file", "credentials_file"):
+            core.set_config_variable(name, os.devnull)
         core.set_credentials(DEFAULT_ACCOUNT, "secret")
         session = boto3.Session(botocore_session=core)
         for service in SERVICES:

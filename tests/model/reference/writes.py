@@ -171,15 +171,25 @@ def transact(writes: list[Write]) -> list[Outcome]:
         except Refused as refusal:
             reasons.append(refusal)
     if any(reasons):
-        invalid = [reason for reason in reasons if reason and not isinstance(reason, ConditionFailed)]
-        if invalid:  # evaluation stops at the first: the others show no reason
-            if len(invalid) < len([reason for reason in reasons if reason]):
-                raise Unknown
-            reasons = [reason if reason is invalid[0] else None for reason in reasons]
-        raise Cancelled(reasons)
+        raise Cancelled(_first_mistake(writes, reasons))
     for outcome in outcomes:
         outcome.commit()
     return outcomes
+
+
+def _first_mistake(writes: list[Write], reasons: list[Refused | None]) -> list[Refused | None]:
+    """Evaluation stops at the first mistake, and the other actions show no reason; conditions are all reported.
+
+    Which of several mistakes is the first is told only where all can be seen without an item.
+    """
+    failed = [reason for reason in reasons if reason]
+    mistakes = [reason for reason in failed if not isinstance(reason, ConditionFailed)]
+    if not mistakes:
+        return reasons
+    early = [reason for write, reason in zip(writes, reasons, strict=True) if reason and _faults(write)]
+    if len(failed) > 1 and len(early) < len(failed):
+        raise Unknown
+    return [reason if reason is mistakes[0] else None for reason in reasons]
 
 
 def _faults(write: Write) -> list[str]:
