@@ -53,6 +53,8 @@ def position_of(engine: Engine, shard: Shard, body: Body) -> int:
     kind = body["ShardIteratorType"]
     horizon = engine.streams.horizon()
     oldest = max(shard.start, horizon)
+    if "SequenceNumber" in body and "SEQUENCE" not in kind:
+        raise ValidationException(f"SequenceNumber must not be specified when ShardIteratorType is {kind}")
     if kind == "TRIM_HORIZON":
         return oldest
     if kind == "LATEST":

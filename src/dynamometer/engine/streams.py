@@ -16,6 +16,7 @@ of the table, as on the service. A shard is listed until its last record is 24 h
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -24,7 +25,7 @@ from zlib import crc32
 import orjson
 
 from dynamometer.base.clock import Clock
-from dynamometer.base.errors import ResourceNotFoundException
+from dynamometer.base.errors import ResourceNotFoundException, ValidationException
 from dynamometer.engine import keyspace
 from dynamometer.engine.catalog import Catalog, Table, World
 from dynamometer.engine.log import ChangeLog, sequence_at
@@ -34,6 +35,7 @@ from dynamometer.storage.interface import Store
 RETENTION_SECONDS = 24 * 3600
 SHARD_SECONDS = 4 * 3600
 """A shard is replaced by a child after about four hours (widely reported, not documented)."""
+_STREAM_ARN = re.compile(r"arn:[a-z-]+:dynamodb:[a-z0-9-]*:\d*:table/[a-zA-Z0-9_.-]+/stream/.+").fullmatch
 _SHARD_SEQUENCES = SHARD_SECONDS * 1_000_000_000
 
 
@@ -176,7 +178,9 @@ class Streams:
         return sorted(listed, key=lambda stream: stream.arn)
 
     def find(self, world: World, arn: str) -> Stream:
-        """The stream with this ARN. Raises ResourceNotFoundException."""
+        """The stream with this ARN. Raises ValidationException for what is none, ResourceNotFoundException."""
+        if not _STREAM_ARN(arn):
+            raise ValidationException(f"Invalid StreamArn: {arn}")
         for stream in self.of_world(world):
             if stream.arn == arn:
                 return stream

@@ -64,6 +64,9 @@ PRINTED_MEMBERS: dict[str, tuple[str, ...]] = {
 KEY_SCHEMA_MAX = {"CreateTableInput": 2, "LocalSecondaryIndex": 2}
 """By structure: how many elements its KeySchema may have. Global indexes may have more."""
 
+PAGE_MAX = {("ListStreams", "Limit"): 100, ("DescribeStream", "Limit"): 100, ("GetRecords", "Limit"): 1000}
+"""By operation and member: a limit that the documentation has and the model has not."""
+
 BATCHES = frozenset({"BatchGetItem", "BatchWriteItem"})
 NOT_ECHOED = frozenset({("Query", "Limit"), ("BatchGetItem", "RequestItems.*.Keys")})
 """Operation and member whose message shows no value and writes names as the request does."""
@@ -79,7 +82,8 @@ Shapes = dict[str, Shape]
 def constraints(operation: str) -> Callable[[dict[str, Any]], None]:
     """A check of a request's body, which raises ValidationException with the service's message.
 
-    It supposes the model's JSON types: with others it may raise anything, or complain of a value.
+    A wrong JSON type raises TypeError, or another plain error, or a complaint of a value: whoever gets one of them
+    asks `shapes.check_types`, which words it. No wrong type outside of attribute values passes.
     """
     collector = _Collector(operation)
     root, shapes = collector.root, collector.shapes
@@ -92,6 +96,8 @@ def constraints(operation: str) -> Callable[[dict[str, Any]], None]:
     predicate_of = predicates.get
 
     def check(body: dict[str, Any]) -> None:
+        if type(body) is not dict:
+            raise TypeError
         for name in required:
             if name not in body:
                 collector.reject(body)
@@ -103,10 +109,49 @@ def constraints(operation: str) -> Callable[[dict[str, Any]], None]:
     return check
 
 
+def _typed(kind: type, predicate: Predicate | None = None) -> Predicate:
+    """A predicate that raises TypeError for a value of another JSON type."""
+
+    def check(value: Any) -> bool:
+        if type(value) is not kind:
+            raise TypeError
+        return predicate is None or predicate(value)
+
+    return check
+
+
+def _number(predicate: Predicate | None) -> Predicate:
+    def check(value: Any) -> bool:
+        if type(value) is not float and type(value) is not int:
+            raise TypeError
+        return predicate is None or predicate(value)
+
+    return check
+
+
+JSON_TYPES: dict[str, type] = {
+    "string": str,
+    "blob": str,
+    "boolean": bool,
+    "integer": int,
+    "long": int,
+    "structure": dict,
+    "map": dict,
+    "list": list,
+}
+
+
 def _predicate(shape: Shape, shapes: Shapes, collector: _Collector) -> Predicate | None:
-    """Whether a value keeps to its shape; None where nothing is to be checked."""
-    if shape.name in NOT_LOOKED_INTO:
+    """Whether a value keeps to its shape; None for attribute values, which are walked elsewhere."""
+    if shape.name == RECURSIVE:
         return None
+    kind = JSON_TYPES.get(shape.type)
+    own = None if shape.name in NOT_LOOKED_INTO else _own_predicate(shape, shapes, collector)
+    return _number(own) if kind is None else _typed(kind, own)
+
+
+def _own_predicate(shape: Shape, shapes: Shapes, collector: _Collector) -> Predicate | None:
+    """Whether a value of the right type keeps to its shape; None where that is all there is to it."""
     if shape.type == "structure":
         return _structure_predicate(shape, shapes, collector)
     if shape.type == "list":
@@ -232,6 +277,8 @@ class _Collector:
         shape = self.shapes[parent.members[name]]
         if name == "KeySchema" and parent.name in KEY_SCHEMA_MAX:
             return replace(shape, maximum=KEY_SCHEMA_MAX[parent.name])
+        if (self.operation, name) in PAGE_MAX:
+            return replace(shape, maximum=PAGE_MAX[self.operation, name])
         return self.table(shape)
 
     def required(self, shape: Shape) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dynamometer.base.errors import ValidationException
 from dynamometer.engine.catalog import World
 from dynamometer.engine.engine import Engine
 from dynamometer.engine.streams import Shard, sequence_text
@@ -15,9 +16,11 @@ PAGE_MAX = 100
 def run(engine: Engine, world: World, body: Body) -> Body:
     stream = engine.streams.find(world, body["StreamArn"])
     shards = engine.streams.shards(stream)
-    wanted = body.get("ShardFilter", {})
-    if wanted.get("Type") == "CHILD_SHARDS":
-        shards = [shard for shard in shards if shard.parent == wanted.get("ShardId")]
+    wanted = body.get("ShardFilter")
+    if wanted is not None:
+        if "Type" not in wanted or "ShardId" not in wanted:
+            raise ValidationException("ShardFilter must have both Type and ShardId")
+        shards = [shard for shard in shards if shard.parent == wanted["ShardId"]]
     after = body.get("ExclusiveStartShardId")
     if after is not None:
         shards = [shard for shard in shards if shard.shard_id > after]

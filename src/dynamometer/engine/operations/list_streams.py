@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dynamometer.base.errors import ValidationException
 from dynamometer.engine.catalog import World
 from dynamometer.engine.engine import Engine
 
@@ -13,6 +14,8 @@ PAGE_MAX = 100
 
 def run(engine: Engine, world: World, body: Body) -> Body:
     name, after = body.get("TableName"), body.get("ExclusiveStartStreamArn", "")
+    if after and not after.startswith("arn:"):
+        raise ValidationException(f"Invalid StreamArn: {after}")
     if name is not None and name.startswith("arn:"):
         name = name.rpartition("/")[2]
     streams = [stream for stream in engine.streams.of_world(world) if name in (None, stream.table_name)]
