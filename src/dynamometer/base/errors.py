@@ -73,6 +73,10 @@ class TableNotFoundException(ServiceError):
     """No such table, in the operations that say it so."""
 
 
+class PolicyNotFoundException(ServiceError):
+    """No policy, or not the revision of it that the request expects."""
+
+
 class LimitExceededException(ServiceError):
     """Too many control-plane operations at once, or in a time."""
 

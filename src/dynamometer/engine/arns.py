@@ -32,6 +32,27 @@ def table_name_of(world: World, name_or_arn: str) -> str:
     return name
 
 
+def policy_target(world: World, arn: str) -> str:
+    """`table` or `table/stream/label` from the ARN of a policy's resource. Raises ValidationException for any other."""
+    if not arn.startswith("arn:"):
+        raise ValidationException(f"{_INVALID}ARNs must start with 'arn:': {arn}")
+    match = _ARN.fullmatch(arn)
+    parts = match["rest"].split("/", 3) if match is not None else []
+    if match is None or match["service"] != "dynamodb" or parts[0] != "table" or parts[2:3] == ["backup"]:
+        raise ValidationException(f"{_INVALID}Provided Arn is not a DynamoDB resource arn: {arn}")
+    if len(parts) not in (2, 4) or not parts[1] or (len(parts) == 4 and parts[2] != "stream"):
+        raise ValidationException(
+            f"{_INVALID}Invalid resource arn provided, only table or stream is accepted. Provided resource arn: {arn}"
+        )
+    if match["partition"] != "aws" or match["region"] != world.region:
+        raise ValidationException(f"{_INVALID}Invalid resource Arn: {arn}")
+    if match["account"] != world.account:
+        raise ValidationException(
+            "This action is only supported by accounts that match the resource owner\u2019s account."
+        )
+    return "/".join(parts[1:])
+
+
 def tagged_table(catalog: Catalog, world: World, body: dict[str, Any], operation: str) -> Table:
     """The table of a tag operation's ResourceArn. Raises what the service says of every other text."""
     arn = body.get("ResourceArn")

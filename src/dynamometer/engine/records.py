@@ -89,6 +89,14 @@ class TimeToLive:
 
 
 @dataclass(slots=True)
+class Policy:
+    """A resource policy, or the trace of a deleted one. `revision`: the moment of its change in milliseconds."""
+
+    document: str | None
+    revision: str
+
+
+@dataclass(slots=True)
 class IndexRecord:
     """A secondary index. `number` is never used again in the table: nothing that an old index left can be read."""
 
@@ -145,6 +153,8 @@ class TableRecord:
     ttl: TimeToLive | None = None
     deletion_protection: bool = False
     tags: dict[str, str] = field(default_factory=dict)
+    policies: dict[str, Policy] = field(default_factory=dict)
+    """Of the table, under "", and of its streams, under their labels."""
     version: int = VERSION
 
     @property
@@ -229,5 +239,6 @@ def _table(value: dict[str, Any]) -> TableRecord:
         "stream": None if value["stream"] is None else Stream(**value["stream"]),
         "ttl": None if value.get("ttl") is None else TimeToLive(**value["ttl"]),
         "indexes": indexes,
+        "policies": {name: Policy(**policy) for name, policy in value.get("policies", {}).items()},
     }
     return TableRecord(**value | parts)

@@ -25,14 +25,17 @@ DATA_OPERATIONS = (
 )
 CONTROL_OPERATIONS = (
     "CreateTable",
+    "DeleteResourcePolicy",
     "DeleteTable",
     "DescribeContinuousBackups",
     "DescribeEndpoints",
     "DescribeLimits",
     "DescribeTable",
     "DescribeTimeToLive",
+    "GetResourcePolicy",
     "ListTables",
     "ListTagsOfResource",
+    "PutResourcePolicy",
     "TagResource",
     "UntagResource",
     "UpdateTable",

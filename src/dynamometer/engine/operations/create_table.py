@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dynamometer.base.errors import ResourceInUseException, ValidationException
-from dynamometer.engine import describe, options, schemas, throughput
+from dynamometer.engine import describe, options, policies, schemas, throughput
 from dynamometer.engine.arns import table_name_of
 from dynamometer.engine.catalog import World
 from dynamometer.engine.engine import Engine
@@ -55,7 +55,7 @@ def _record(engine: Engine, world: World, body: Body) -> TableRecord:
     until = engine.catalog.until()
     for number, index in enumerate(indexes, 1):
         index.number, index.status, index.until = number, "CREATING", until
-    return TableRecord(
+    record = TableRecord(
         account=world.account,
         region=world.region,
         name=table_name_of(world, body["TableName"]),
@@ -79,6 +79,9 @@ def _record(engine: Engine, world: World, body: Body) -> TableRecord:
         deletion_protection=body.get("DeletionProtectionEnabled", False),
         tags=tags,
     )
+    if "ResourcePolicy" in body:
+        policies.attach(record, body["ResourcePolicy"], now)
+    return record
 
 
 def _indexes(body: Body, types: dict[str, str], mode: str, region: str) -> list[IndexRecord]:
