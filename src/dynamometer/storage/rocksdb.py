@@ -95,20 +95,23 @@ class _Reads:
             iterator = self._iter(options)
             if reverse:
                 iterator.seek_to_last()
-                return self._backwards(iterator, start)
+                return self._backwards(iterator, start, options)
             iterator.seek(start)
-            return self._forwards(iterator)
+            return self._forwards(iterator, options)
         except Exception as error:
             raise self._explain(error) from error
 
-    def _forwards(self, iterator: Any) -> Iterator[Pair]:
+    # RocksDB reads the upper bound from the bytes that the options refer to, and rocksdict 0.3.29 doesn't keep those
+    # alive for it. So the options stay in the frame for as long as the iterator is used.
+
+    def _forwards(self, iterator: Any, options: ReadOptions) -> Iterator[Pair]:
         valid, key, value, step = iterator.valid, iterator.key, iterator.value, iterator.next
         while valid():
             yield key(), value()
             step()
         self._check(iterator)
 
-    def _backwards(self, iterator: Any, start: bytes) -> Iterator[Pair]:
+    def _backwards(self, iterator: Any, start: bytes, options: ReadOptions) -> Iterator[Pair]:
         # The lower bound is kept here: rocksdict 0.3.29 sets the upper one when asked for a lower one.
         valid, key, value, step = iterator.valid, iterator.key, iterator.value, iterator.prev
         while valid():

@@ -49,6 +49,17 @@ _adds = st.tuples(st.just("add"), _counter_keys, _deltas)
 _writes = st.lists(st.one_of(_puts, _puts, _deletes, _adds), max_size=12)
 
 
+def _copy(key: bytes) -> bytes:
+    """The same bytes in memory that nobody else refers to."""
+    return bytes(bytearray(key))
+
+
+def _overwrite_freed(size: int) -> None:
+    """Use the memory of bytes that are gone, so that a store shows it when it has kept no more than their address."""
+    junk = [bytes([number % 256]) * size for number in range(512)]
+    del junk
+
+
 def check_backend(make: MakeStore, reopen: Reopen | None = None, examples: int = 100, steps: int = 40) -> None:
     """Raise what fails first: an assertion with the steps that lead to it. `make` gives a new, empty store.
 
@@ -135,7 +146,9 @@ class BackendMachine(RuleBasedStateMachine):
 
     @rule(start=_bounds, end=_bounds, reverse=st.booleans(), limit=st.integers(0, 4), taken=st.integers(0, 3))
     def leave_range_open(self, start: bytes, end: bytes, reverse: bool, limit: int, taken: int) -> None:
-        pairs = self._store.range(start, end, reverse, limit)
+        pairs = self._store.range(_copy(start), _copy(end), reverse, limit)
+        _overwrite_freed(len(start))
+        _overwrite_freed(len(end))
         expected = self._expected(self._all(), start, end, reverse)
         for pair in expected[:taken]:
             assert next(pairs) == pair

@@ -246,6 +246,19 @@ def test_a_view_that_outlives_the_store_does_not_crash_the_process(tmp_path: Pat
         pass
 
 
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_range_keeps_its_bounds_when_the_caller_forgets_them(store: RocksStore, reverse: bool) -> None:
+    transaction = store.begin()
+    for number in range(100):
+        transaction.put(b"key%03d" % number, b"x")
+    transaction.commit()
+    for _ in range(50):
+        pairs = store.range(b"key%03d" % 10, b"key%03d" % 90, reverse)
+        overwritten = [b"key%03d" % (number % 200) for number in range(300)]
+        assert len(list(pairs)) == 80
+        del overwritten
+
+
 def test_a_wrong_type_is_our_own_bug_and_not_the_stores(store: RocksStore) -> None:
     with pytest.raises(KeyError, match="only support bytes"):
         store.get(1)  # type: ignore[arg-type]
