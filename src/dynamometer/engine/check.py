@@ -194,5 +194,11 @@ class Checker:
 
 def check(store: Any, progress: Callable[[str], None] | None = None) -> Iterator[Finding]:
     """Everything in the store that does not agree. `progress` is given a line of text now and then."""
-    tables = [Table(records.loads(raw)) for _, raw in store.range(*keyspace.catalog_range())]
+    tables = []
+    for _, raw in store.range(*keyspace.catalog_range()):
+        table = Table(records.loads(raw))
+        for each in table.record.indexes:
+            # an index that is only CREATING is complete from its first item on
+            table.indexes[each.name].backfilling = each.backfilling
+        tables.append(table)
     return Checker(store, tables, progress).findings()

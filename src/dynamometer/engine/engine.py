@@ -104,9 +104,11 @@ class Engine:
         """Whether `run_jobs` has anything to do now."""
         return bool(self.jobs) or self.clock.now() >= self._next_chore
 
-    def run_jobs(self) -> bool:
-        """Give each job a piece of time, and do the chores that are due; whether there is more at once."""
-        if self.jobs:
+    def run_jobs(self, steps: int = 1) -> bool:
+        """Give each job some steps, and do the chores that are due; whether there is more at once."""
+        for _ in range(steps):
+            if not self.jobs:
+                break
             self.jobs[:] = [job for job in self.jobs if not job.step()]
         now = self.clock.now()
         if now >= self._next_chore:
