@@ -236,10 +236,8 @@ class Commit:
         pending = self._collections.get(sizes_key, 0)
         size: int = self._store.counters(sizes_key, 1)[0] + pending + delta_bytes
         if delta_bytes > 0 and size > self._collection_limit_bytes:
-            raise ItemCollectionSizeLimitExceededException(
-                "Collection size exceeded for table: "
-                f"{table.name}. Delete some items of this collection, or use another partition key value."
-            )
+            # the text of a transaction's reason (service model); a single write's own is not public
+            raise ItemCollectionSizeLimitExceededException("Collection size exceeded.")
         if delta_bytes:
             self._collections[sizes_key] = pending + delta_bytes
         return size
