@@ -52,6 +52,9 @@ class Settings:
     ttl_lag_seconds: float = _setting(
         120.0, "how long after its expiry an item is deleted by time to live", low=0, high=7 * 86400
     )
+    recovery_lag_seconds: float = _setting(
+        300.0, "how far behind now the latest moment is that point-in-time recovery restores", low=0, high=86400
+    )
     item_collection_limit_bytes: int = _setting(
         10 * GIB, "largest item collection of a table with a local secondary index", low=1
     )

@@ -73,6 +73,34 @@ class TableNotFoundException(ServiceError):
     """No such table, in the operations that say it so."""
 
 
+class TableAlreadyExistsException(ServiceError):
+    """The table that a restore would make is there already."""
+
+
+class TableInUseException(ServiceError):
+    """The table is being created or deleted, in the operations of backups."""
+
+
+class BackupNotFoundException(ServiceError):
+    """No such backup."""
+
+
+class BackupInUseException(ServiceError):
+    """The backup is being made, or a table is being restored from it."""
+
+
+class ContinuousBackupsUnavailableException(ServiceError):
+    """The table is too new, or too busy, for a change of its continuous backups."""
+
+
+class PointInTimeRecoveryUnavailableException(ServiceError):
+    """The table keeps no past."""
+
+
+class InvalidRestoreTimeException(ServiceError):
+    """The moment is not in the window of the table's past."""
+
+
 class PolicyNotFoundException(ServiceError):
     """No policy, or not the revision of it that the request expects."""
 

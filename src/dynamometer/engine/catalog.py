@@ -28,7 +28,7 @@ from dynamometer.engine.backfill import Backfill
 from dynamometer.engine.codec import IndexCodec, compile_key
 from dynamometer.engine.records import IndexRecord, TableRecord
 from dynamometer.model.schema import PRIMARY_INDEX, IndexSchema
-from dynamometer.storage.interface import Store
+from dynamometer.storage.interface import Store, Transaction
 
 SHARED_ACCOUNT = "000000000000"
 SHARED_REGION = "us-east-1"
@@ -191,9 +191,13 @@ class Catalog:
         self._tell(world, table)
         return table, self.last_sequence
 
-    def save(self, world: World, table: Table, record: TableRecord) -> int:
-        """Keep a changed record and show it; the commit's sequence number."""
+    def save(
+        self, world: World, table: Table, record: TableRecord, also: Callable[[Transaction], None] | None = None
+    ) -> int:
+        """Keep a changed record and show it; the commit's sequence number. `also` stages what belongs to the change."""
         transaction = self._store.begin()
+        if also is not None:
+            also(transaction)
         transaction.put(self._key(record), records.dumps(record))
         self.last_sequence = transaction.commit()
         table.show(record)
@@ -243,13 +247,25 @@ class Catalog:
             self._watch(world, table)
         return table
 
+    def clear(self, table: Table) -> None:
+        """Remove all items of a table, with their index entries, counters and sizes."""
+        record = table.record
+        for index in [PRIMARY_INDEX, *(each.number for each in record.indexes)]:
+            self._remove_data(record.number, index, record.is_archived and index == PRIMARY_INDEX)
+        for prefix in (keyspace.sizes_prefix(record.number), keyspace.due_prefix(record.number)):
+            self._store.delete_range(prefix, keyspace.successor(prefix))
+
+    def remove(self, world: World, table: Table) -> None:
+        """Remove a table at once, whatever it is doing."""
+        record = records.copy(table.record)
+        record.status, record.until = "DELETING", self._clock.now()
+        self.save(world, table, record)
+        self.settle(world, table)
+
     def _remove(self, world: World, table: Table) -> None:
         """Remove all that a table has in the store, its record last: if this is interrupted, it is done again."""
         record = table.record
-        for index in [PRIMARY_INDEX, *(each.number for each in record.indexes)]:
-            self._remove_data(record.number, index)
-        for prefix in (keyspace.sizes_prefix(record.number), keyspace.due_prefix(record.number)):
-            self._store.delete_range(prefix, keyspace.successor(prefix))
+        self.clear(table)
         transaction = self._store.begin()
         transaction.delete(self._key(record))
         self.last_sequence = transaction.commit()
@@ -265,9 +281,10 @@ class Catalog:
         record.prune_attributes()
         self.save(world, table, record)
 
-    def _remove_data(self, table: int, index: int) -> None:
+    def _remove_data(self, table: int, index: int, is_archived: bool = False) -> None:
         prefix, counters = keyspace.data_prefix(table, index), keyspace.counters_key(table, index)
-        self._store.delete_range(prefix, keyspace.successor(prefix))
+        if not is_archived:
+            self._store.delete_range(prefix, keyspace.successor(prefix))
         transaction = self._store.begin()
         transaction.delete(counters)
         transaction.commit()

@@ -145,6 +145,12 @@ def _add_options(description: Body, record: TableRecord) -> None:
             "KMSMasterKeyArn": record.encryption_key,
         }
     _add_stream(description, record)
+    restore = record.restore
+    if restore is not None:
+        restored: Body = {"SourceTableArn": restore.source_arn, "RestoreDateTime": restore.at}
+        if restore.backup_arn is not None:
+            restored["SourceBackupArn"] = restore.backup_arn
+        description["RestoreSummary"] = restored | {"RestoreInProgress": restore.is_running}
 
 
 def _add_stream(description: Body, record: TableRecord) -> None:

@@ -2,13 +2,15 @@
 
     family   key                                                                    value
     format   00 "format"                                                            the format version, ASCII
-    serial   00 "serial"                                                            counters [tables ever made]
+    serial   00 "serial"                                                            counters [tables, backups ever made]
     catalog  "c" account "/" region "/" table name                                  the table's record, JSON
     token    "i" account "/" region "/" operation "/" token                         a finished transaction, JSON
     expiry   "j" microseconds:8 token key                                           (empty) when a token expires
     stream   "e" account "/" region "/" table name "/" label                        a stream's record, JSON
     log      "s" table:4 sequence:8                                                 a change, see `log`
     due      "x" table:4 seconds:8 place                                            (empty) when an item expires
+    backup   "b" account "/" region "/" table name "/" label                        a backup's record, JSON
+    kept     "k" backup:4 place                                                     an item of a backup, as in data
     counters "n" table:4 index:2                                                    counters [items, bytes]
     sizes    "z" table:4 hash:8 partition key                                       counters [bytes] of a collection
     data     "d" table:4 index:2 hash:8 length:2 partition key, sort key            version, item size, item as JSON
@@ -107,6 +109,31 @@ def due_prefix(table: int) -> bytes:
 def due_key(table: int, seconds: int, place: bytes) -> bytes:
     """The key that finds an item by the second in which it expires; `place` is its key without its data prefix."""
     return b"x" + table.to_bytes(4, "big") + seconds.to_bytes(8, "big") + place
+
+
+def backup_key(account: str, region: str, table: str, label: str) -> bytes:
+    """The key of a backup's record. `label`: the last part of its ARN, which begins with its moment."""
+    return f"b{account}/{region}/{table}/{label}".encode()
+
+
+def backups_prefix(account: str, region: str, table: str | None = None) -> bytes:
+    """What the keys of all backups of a world begin with, or those of one table."""
+    return f"b{account}/{region}/{'' if table is None else f'{table}/'}".encode()
+
+
+def backup_range() -> tuple[bytes, bytes]:
+    """Bounds of all backup records."""
+    return b"b", b"c"
+
+
+def kept_prefix(backup: int) -> bytes:
+    """What every item of a backup begins with; its place follows."""
+    return b"k" + backup.to_bytes(4, "big")
+
+
+def kept_range() -> tuple[bytes, bytes]:
+    """Bounds of the items of all backups."""
+    return b"k", b"l"
 
 
 def data_prefix(table: int, index: int) -> bytes:

@@ -89,6 +89,25 @@ class TimeToLive:
 
 
 @dataclass(slots=True)
+class Recovery:
+    """Point-in-time recovery. `since`: from which moment on, at the latest, the change log has everything."""
+
+    since: float
+    period_days: int
+
+
+@dataclass(slots=True)
+class Restore:
+    """Where a restored table came from. `at`: the moment it shows. `source_number`: the table of that past, or 0."""
+
+    source_arn: str
+    backup_arn: str | None
+    at: float
+    source_number: int = 0
+    is_running: bool = True
+
+
+@dataclass(slots=True)
 class Policy:
     """A resource policy, or the trace of a deleted one. `revision`: the moment of its change in milliseconds."""
 
@@ -155,6 +174,10 @@ class TableRecord:
     tags: dict[str, str] = field(default_factory=dict)
     policies: dict[str, Policy] = field(default_factory=dict)
     """Of the table, under "", and of its streams, under their labels."""
+    recovery: Recovery | None = None
+    restore: Restore | None = None
+    is_archived: bool = False
+    """Its items are a backup's from now on: they stay when the table is removed."""
     version: int = VERSION
 
     @property
@@ -167,7 +190,7 @@ class TableRecord:
     @property
     def is_logged(self) -> bool:
         """Whether somebody reads the table's changes."""
-        return self.stream is not None and self.stream.enabled
+        return (self.stream is not None and self.stream.enabled) or self.recovery is not None
 
     def settle(self) -> None:
         """The moment `until` has come. A DELETING table is the catalog's to remove."""
@@ -239,6 +262,8 @@ def _table(value: dict[str, Any]) -> TableRecord:
         "stream": None if value["stream"] is None else Stream(**value["stream"]),
         "ttl": None if value.get("ttl") is None else TimeToLive(**value["ttl"]),
         "indexes": indexes,
+        "recovery": None if value.get("recovery") is None else Recovery(**value["recovery"]),
+        "restore": None if value.get("restore") is None else Restore(**value["restore"]),
         "policies": {name: Policy(**policy) for name, policy in value.get("policies", {}).items()},
     }
     return TableRecord(**value | parts)
