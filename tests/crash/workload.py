@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from threading import Thread
 from typing import Any
 
+from tests.crash.builder import ACCOUNTS, INDEX, ITEMS, Builder
 from tests.crash.server import Client, Gone, Refused
 
-ITEMS, ACCOUNTS = "items", "accounts"
-INDEX, LOCAL_INDEX = "by-owner", "by-version"
+LOCAL_INDEX = "by-version"
 OWN_ITEMS = 12
 OWNERS = 5
 ACCOUNT_COUNT = 6
@@ -269,12 +269,14 @@ class Workload:
     def __init__(self, writers: int, rng: random.Random) -> None:
         self.writers = [Writer(f"writer-{number}", random.Random(rng.random())) for number in range(writers)]
         self.writers.append(Reader("reader", random.Random(rng.random())))
+        self._builder = Builder(random.Random(rng.random()))
         self.unanswered_applied, self.unanswered_lost = 0, 0
         self._threads: list[Thread] = []
         self._hits_least = 0
 
     def start(self, url: str) -> None:
-        self._threads = [Thread(target=writer.run, args=(Client(url),)) for writer in self.writers]
+        everyone = [*self.writers, self._builder]
+        self._threads = [Thread(target=each.run, args=(Client(url),)) for each in everyone]
         for thread in self._threads:
             thread.start()
 
@@ -283,9 +285,9 @@ class Workload:
         for thread in self._threads:
             thread.join(30)
             assert not thread.is_alive()
-        for writer in self.writers:
-            if writer.failure is not None:
-                raise writer.failure
+        for each in [*self.writers, self._builder]:
+            if each.failure is not None:
+                raise each.failure
         answered = sum(writer.requests for writer in self.writers)
         for writer in self.writers:
             writer.requests = 0
@@ -297,6 +299,7 @@ class Workload:
         self._audit_items(items)
         self._audit_indexes(client, items)
         self._audit_accounts(client.everything(ACCOUNTS))
+        self._builder.audit(client)
 
     def _audit_items(self, items: list[dict[str, Any]]) -> None:
         found = {(item["writer"]["S"], item["name"]["S"]): item for item in items}
