@@ -190,7 +190,7 @@ def number(source: At | Literal, item: Item) -> Decimal:
 
 def add(left: Decimal, right: Decimal, sign: int) -> Decimal:
     """The exact sum, refused when it has more than 38 digits or leaves the range."""
-    total = EXACT.add(left, right if sign > 0 else -right)
+    total = EXACT.add(left, right if sign > 0 else right.copy_negate())
     digits = len(total.normalize(EXACT).as_tuple().digits)
     if total != 0 and (digits > 38 or not -130 <= total.adjusted() <= 125):
         raise Refused(OVERFLOW)

@@ -77,7 +77,7 @@ def write_item(item: Item) -> dict[str, Any]:
 
 def number_size(number: Decimal) -> int:
     """Developer guide, item sizes: a byte for two digits each side of the point, one more, and one for a minus sign."""
-    whole, _, fraction = number_text(abs(number)).partition(".")
+    whole, _, fraction = number_text(number.copy_abs()).partition(".")
     whole = whole.strip("0") if not fraction else whole.lstrip("0")
     fraction = fraction.rstrip("0") if whole else fraction.strip("0")
     return 1 + (len(whole) + 1) // 2 + (len(fraction) + 1) // 2 + (number < 0)
