@@ -16,6 +16,11 @@ from typing import Any, Literal
 
 READ_UNIT_BYTES = 4096
 WRITE_UNIT_BYTES = 1024
+VECTOR_WRITE_BYTES_MIN = 1024
+VECTOR_SEARCH_BYTES_MIN = 1024.0
+VECTOR_SEARCH_DIMENSION_BYTES = 30.6875
+VECTOR_SEARCH_RESULT_BYTES = 65
+"""See `vector_search_bytes`."""
 
 TRANSACTION_FACTOR = 2
 """A transaction's reads and writes of items; index entries cost in it what they cost outside (measured)."""
@@ -92,10 +97,34 @@ def index_write_units(old_size: int | None, new_size: int | None, same_key: bool
     return 0 if same_content else write_units(max(old_size, new_size))
 
 
+def vector_bytes(attribute: str, dimensions: int) -> int:
+    """What a vector counts in an entry of a vector index, and in a write to its table."""
+    return len(attribute.encode()) + 4 * dimensions
+
+
+def vector_write_bytes(old_size: int | None, new_size: int | None, same_key: bool) -> int:
+    """VectorWriteRequestBytes on one vector index, by its entry before and after a write that changes it.
+
+    At least 1,024 bytes for an entry. As for other indexes an entry that changes place is deleted and put (assumed).
+    """
+    sizes = [max(VECTOR_WRITE_BYTES_MIN, size) for size in (old_size, new_size) if size is not None]
+    return max(sizes) if same_key else sum(sizes)
+
+
+def vector_search_bytes(dimensions: int, results: int, read_bytes: int, vectors: int) -> float:
+    """VectorSearchRequestBytes of a search: how much the service examines is not public, nor is it the same each time.
+
+    This is the figure that was fitted to searches of small indexes by others, at 16 to 2,048 dimensions: a part for
+    each dimension, one for each result beside its own bytes (`read_bytes`, without vectors), and the vectors returned.
+    """
+    examined = VECTOR_SEARCH_DIMENSION_BYTES * dimensions + VECTOR_SEARCH_RESULT_BYTES * results
+    return max(VECTOR_SEARCH_BYTES_MIN, examined + read_bytes + 4 * dimensions * vectors)
+
+
 class Consumption:
     """Units that a request has used on one table so far. Indexes are there when they were touched."""
 
-    __slots__ = ("global_units", "local_units", "table_units", "unassigned_units")
+    __slots__ = ("global_units", "local_units", "table_units", "unassigned_units", "vector_bytes")
 
     def __init__(self) -> None:
         self.table_units: float = 0
@@ -103,12 +132,14 @@ class Consumption:
         self.local_units: dict[str, float] = {}
         self.unassigned_units: float = 0
         """In the total, but on no arm: failed statements of a batch, beside one that succeeded (measured)."""
+        self.vector_bytes: dict[str, float] = {}
 
     def add(
         self,
         table_units: float,
         global_units: Mapping[str, float] | None = None,
         local_units: Mapping[str, float] | None = None,
+        vector_bytes: Mapping[str, float] | None = None,
     ) -> None:
         """Add what one more item or statement used."""
         self.table_units += table_units
@@ -116,6 +147,8 @@ class Consumption:
             _add_arms(self.global_units, global_units)
         if local_units:
             _add_arms(self.local_units, local_units)
+        if vector_bytes:
+            _add_arms(self.vector_bytes, vector_bytes)
 
 
 def _add_arms(arms: dict[str, float], more: Mapping[str, float]) -> None:
@@ -131,8 +164,9 @@ def consumed(
     local_units: Mapping[str, float] | None = None,
     transact: Transact | None = None,
     unassigned_units: float = 0,
+    vector_bytes: Mapping[str, float] | None = None,
 ) -> dict[str, Any] | None:
-    """The ConsumedCapacity of one table, or None when the request didn't ask.
+    """The ConsumedCapacity of one table, or None when the request didn't ask. Vector indexes are not in the total.
 
     `table_name` is as the request wrote it, so an ARN is answered with the ARN. `transact` doubles each number under
     the name of its kind; only transactional operations do that.
@@ -151,6 +185,10 @@ def consumed(
             answer["GlobalSecondaryIndexes"] = {name: _arm(units, transact) for name, units in global_units.items()}
         if local_units:
             answer["LocalSecondaryIndexes"] = {name: _arm(units, transact) for name, units in local_units.items()}
+        if vector_bytes:
+            answer["VectorIndexes"] = {
+                name: {"VectorWriteRequestBytes": float(size)} for name, size in vector_bytes.items()
+            }
     return answer
 
 
@@ -170,7 +208,14 @@ def consumed_list(
     answers = []
     for name, used in tables.items():
         answer = consumed(
-            name, mode, used.table_units, used.global_units, used.local_units, transact, used.unassigned_units
+            name,
+            mode,
+            used.table_units,
+            used.global_units,
+            used.local_units,
+            transact,
+            used.unassigned_units,
+            used.vector_bytes,
         )
         assert answer is not None
         answers.append(answer)

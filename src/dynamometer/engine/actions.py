@@ -97,9 +97,24 @@ class Update(Action):
         if self.table.maintained:
             try:
                 self.entries = entries_of(self.table, self.key, after)
-            except IndexKeyError as error:
-                raise error.on_update() from None
+            except IndexKeyError:
+                self.entries = self._entries_after(before, after)
         return after
+
+
+    def _entries_after(self, before: Image | None, after: Image) -> list[Entry | None]:
+        """The entries where one can't be made. Raises what the service says, unless a vector index has left the item
+        out before, for a value that was there before the index, and the update leaves that as it is (measured)."""
+        entries: list[Entry | None] = []
+        for index in self.table.maintained:
+            try:
+                entries.append(index.codec.entry(after.item, self.key, after.value, after.size))
+            except IndexKeyError as error:
+                name = error.attribute.name
+                if index.schema.vector is None or before is None or before.item.get(name) != after.item.get(name):
+                    raise error.on_update() from None
+                entries.append(None)
+        return entries
 
 
 class Delete(Action):

@@ -27,6 +27,8 @@ from dynamometer.engine.arns import table_name_of
 from dynamometer.engine.backfill import Backfill
 from dynamometer.engine.codec import IndexCodec, compile_key
 from dynamometer.engine.records import IndexRecord, TableRecord
+from dynamometer.engine.vectors.cache import VectorCache
+from dynamometer.engine.vectors.codec import VectorCodec
 from dynamometer.model.schema import PRIMARY_INDEX, IndexSchema
 from dynamometer.storage.interface import Store, Transaction
 
@@ -38,14 +40,19 @@ SHARED_REGION = "us-east-1"
 class Index:
     """A secondary index at work. `backfilling`: it is written, but not read yet."""
 
-    __slots__ = ("backfilling", "codec", "counters_key", "number", "prefix", "schema", "status")
+    __slots__ = ("backfilling", "codec", "counters_key", "number", "prefix", "schema", "status", "vectors")
 
     def __init__(self, table_number: int, number: int, schema: IndexSchema) -> None:
         self.number = number
         self.prefix = keyspace.data_prefix(table_number, number)
         self.counters_key = keyspace.counters_key(table_number, number)
         self.schema = schema
-        self.codec = IndexCodec(schema, self.prefix)
+        self.codec: IndexCodec | VectorCodec
+        self.vectors: VectorCache | None = None
+        if schema.vector is None:
+            self.codec = IndexCodec(schema, self.prefix)
+        else:
+            self.codec, self.vectors = VectorCodec(schema, self.prefix), VectorCache(schema)
         self.status = "CREATING"
         self.backfilling = False
 
@@ -72,6 +79,7 @@ class Table:
         "sizes_prefix",
         "status",
         "ttl_attribute",
+        "vector_dimensions",
     )
 
     def __init__(self, record: TableRecord) -> None:
@@ -100,6 +108,8 @@ class Table:
             self.indexes[each.name] = index
         self.maintained = [index for index in self.indexes.values() if index.status != "DELETING"]
         self.has_local = any(not index.schema.is_global for index in self.maintained)
+        vectors = [index.schema.vector for index in self.maintained if index.schema.vector is not None]
+        self.vector_dimensions = {vector.attribute: vector.dimensions for vector in vectors} or None
         self.is_logged = record.is_logged
         self.ttl_attribute = record.ttl.attribute if record.ttl is not None and record.ttl.enabled else None
         self.is_followed = self.is_logged or self.ttl_attribute is not None
@@ -138,7 +148,7 @@ class Catalog:
         self._worlds: dict[tuple[str, str], World] = {}
         self._unsettled: dict[int, tuple[World, Table]] = {}
         self.on_change: list[Callable[[World, Table], None]] = []
-        """Told of every table whose record was made, changed or removed (`status` DELETING)."""
+        """Told of every table whose record was made, changed, settled or is to be removed (`status` DELETING)."""
         self.last_sequence = 0
         """The newest commit that changed a record: what a description was read from is durable with it."""
         self._load()
@@ -245,6 +255,7 @@ class Catalog:
         else:
             table.show(record)
             self._watch(world, table)
+            self._tell(world, table)
         return table
 
     def clear(self, table: Table) -> None:

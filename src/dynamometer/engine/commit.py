@@ -16,6 +16,7 @@ from dynamometer.engine.catalog import Index, Table
 from dynamometer.engine.codec import KEY_HEAD, Entry, IndexKeyError, Item
 from dynamometer.engine.log import ChangeLog
 from dynamometer.engine.log import encode as encode_change
+from dynamometer.engine.vectors.codec import billed_size
 from dynamometer.storage.interface import Transaction
 
 EXPIRY_DIGITS_MAX = 18
@@ -70,16 +71,28 @@ def expiry_of(item: Item, attribute: str) -> int | None:
     return int(text.partition(".")[0])
 
 
+def _vector_table_units(dimensions: dict[str, int], before: Image | None, after: Image | None) -> int:
+    """What a write costs a table whose vectors count four bytes a dimension."""
+    sizes = [billed_size(image.item, image.size, dimensions) for image in (before, after) if image is not None]
+    return units.write_units(max(sizes, default=0))
+
+
 class Charge:
     """What one change costs, undoubled: write units of the table and of each index it touches."""
 
-    __slots__ = ("collection_bytes", "global_units", "local_units", "table_units")
+    __slots__ = ("collection_bytes", "global_units", "local_units", "table_units", "vector_bytes")
 
     def __init__(self, table_units: int) -> None:
         self.table_units = table_units
         self.global_units: dict[str, int] | None = None
         self.local_units: dict[str, int] | None = None
+        self.vector_bytes: dict[str, int] | None = None
         self.collection_bytes: int | None = None
+
+    def add_vector(self, index: Index, size_bytes: int) -> None:
+        if self.vector_bytes is None:
+            self.vector_bytes = {}
+        self.vector_bytes[index.schema.name] = size_bytes
 
     def add_index(self, index: Index, amount: int) -> None:
         if index.schema.is_global:
@@ -135,6 +148,8 @@ class Commit:
         before_size = before.size if before is not None else 0
         after_size = after.size if after is not None else 0
         charge = Charge(units.write_units(max(before_size, after_size)))
+        if table.vector_dimensions is not None:
+            charge.table_units = _vector_table_units(table.vector_dimensions, before, after)
         collection_delta = after_size - before_size
         if before is not None and after is not None and before.value == after.value:
             if table.has_local:
@@ -216,7 +231,13 @@ class Commit:
                 self.transaction.put(new.key, new.value)
         old_size = old.size if old is not None else None
         new_size = new.size if new is not None else None
-        charge.add_index(index, units.index_write_units(old_size, new_size, same_key, False))
+        if index.vectors is not None:
+            for entry in (old, new):
+                if entry is not None:
+                    index.vectors.touch(entry.key)
+            charge.add_vector(index, units.vector_write_bytes(old_size, new_size, same_key))
+        else:
+            charge.add_index(index, units.index_write_units(old_size, new_size, same_key, False))
         items = (new is not None) - (old is not None)
         if items or old_size != new_size:
             self._count(index.counters_key, items, (new_size or 0) - (old_size or 0))

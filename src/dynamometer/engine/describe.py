@@ -28,10 +28,12 @@ def table(store: Store, now: float, subject: Table) -> Body:
     local = [index for index in record.indexes if not index.is_global]
     if local:
         description["LocalSecondaryIndexes"] = [_index(store, subject, index) for index in local]
-    if len(local) < len(record.indexes):
-        description["GlobalSecondaryIndexes"] = [
-            _global(store, now, subject, index) for index in record.indexes if index.is_global
-        ]
+    others = [index for index in record.indexes if index.is_secondary]
+    if others:
+        description["GlobalSecondaryIndexes"] = [_global(store, now, subject, index) for index in others]
+    vectors = [index for index in record.indexes if index.vector is not None]
+    if vectors:
+        description["VectorIndexes"] = [_vector(store, subject, index) for index in vectors]
     _add_options(description, record)
     return description
 
@@ -100,18 +102,50 @@ def _warm(warm: Warm, status: str) -> Body:
 
 
 def _index(store: Store, subject: Table, record: IndexRecord) -> Body:
+    return {
+        "IndexName": record.name,
+        "KeySchema": key_schema(record.partition, record.sort),
+        **_contents(store, subject, record),
+    }
+
+
+def _contents(store: Store, subject: Table, record: IndexRecord) -> Body:
     items, size_bytes = store.counters(subject.indexes[record.name].counters_key, 2)
     projection: Body = {"ProjectionType": record.projection_type}
     if record.non_key_attributes:
         projection["NonKeyAttributes"] = record.non_key_attributes
     return {
-        "IndexName": record.name,
-        "KeySchema": key_schema(record.partition, record.sort),
         "Projection": projection,
         "IndexSizeBytes": size_bytes,
         "ItemCount": items,
         "IndexArn": f"{subject.arn}/index/{record.name}",
     }
+
+
+def _vector(store: Store, subject: Table, record: IndexRecord) -> Body:
+    vector = record.vector
+    assert vector is not None
+    description = {
+        "IndexName": record.name,
+        "VectorAttribute": {"AttributeName": vector.attribute},
+        "Dimensions": vector.dimensions,
+        "DistanceFunction": vector.function,
+        **_contents(store, subject, record),
+        "IndexStatus": record.status,
+    }
+    if vector.search_schema:
+        description["SearchSchema"] = [
+            {"AttributeName": name, "SearchSchemaElementType": "HASH" if name in record.partition else "INLINE_FILTER"}
+            for name in vector.search_schema
+        ]
+    _add_backfilling(description, record)
+    return description
+
+
+def _add_backfilling(description: Body, record: IndexRecord) -> None:
+    if record.backfilling and record.status == "CREATING":
+        # false while the service finds room for the index, which takes as long as the table is UPDATING
+        description["Backfilling"] = record.until is None
 
 
 def _global(store: Store, now: float, subject: Table, record: IndexRecord) -> Body:
@@ -122,9 +156,7 @@ def _global(store: Store, now: float, subject: Table, record: IndexRecord) -> Bo
         "ProvisionedThroughput": _throughput(record.throughput, now),
         "WarmThroughput": _warm(record.warm, warm_status),
     }
-    if record.backfilling and record.status == "CREATING":
-        # false while the service finds room for the index, which takes as long as the table is UPDATING
-        description["Backfilling"] = record.until is None
+    _add_backfilling(description, record)
     if record.on_demand:
         description["OnDemandThroughput"] = record.on_demand
     return description

@@ -1,4 +1,4 @@
-"""GlobalSecondaryIndexUpdates: indexes to create, to delete, and to give other throughput."""
+"""Index updates: indexes to create, to delete, and to give other throughput. Those of vector indexes are apart."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from dynamometer.base.errors import (
 from dynamometer.engine import schemas, throughput
 from dynamometer.engine.records import ON_DEMAND, IndexRecord, TableRecord
 from dynamometer.engine.schemas import invalid
+from dynamometer.engine.vectors import definitions
+from dynamometer.engine.vectors.updates import VectorUpdates
 
 Body = dict[str, Any]
 
@@ -34,11 +36,14 @@ class IndexUpdates:
     def __init__(self, body: Body, region: str) -> None:
         self._region = region
         self._types = schemas.definitions_of(body)
+        self._vectors = VectorUpdates(body)
         self._actions: list[tuple[str, Body]] = []
         for update in body.get("GlobalSecondaryIndexUpdates") or ():
             self._actions.append(self._action(update))
         self.creates = [action["IndexName"] for verb, action in self._actions if verb == "Create"]
         self.deletes = [action["IndexName"] for verb, action in self._actions if verb == "Delete"]
+        self.creates += self._vectors.creates
+        self.deletes += self._vectors.deletes
         self.provisioned = {
             action["IndexName"]
             for verb, action in self._actions
@@ -69,7 +74,7 @@ class IndexUpdates:
 
     def check_state(self, record: TableRecord) -> None:
         """Raise while an index that is meant, or another one, is on the way."""
-        for verb, action in self._actions:
+        for verb, action in [*self._actions, *self._vectors.actions]:
             index = record.index(action["IndexName"])
             if index is None or not index.is_global:
                 continue
@@ -100,6 +105,8 @@ class IndexUpdates:
         }
         for verb, action in self._actions:
             steps[verb](record, action, mode, now, until)
+        self._vectors.apply(record, self._types, mode, until)
+        definitions.check_attributes(record.indexes, record.attributes)
 
     def _create(self, record: TableRecord, action: Body, mode: str, now: float, until: float) -> None:
         name = action["IndexName"]
@@ -115,7 +122,7 @@ class IndexUpdates:
         throughput.check_on_demand(action.get("OnDemandThroughput"), mode, 1, _NO_CEILING, name)
         index.on_demand = dict(action.get("OnDemandThroughput") or {})
         index.warm = throughput.warm_of_new(action.get("WarmThroughput"), mode, index.throughput, name)
-        if sum(each.is_global for each in record.indexes) >= schemas.GLOBAL_INDEXES_MAX:
+        if sum(each.is_secondary for each in record.indexes) >= schemas.GLOBAL_INDEXES_MAX:
             raise LimitExceededException(
                 "Subscriber limit exceeded: Number of global secondary indexes exceeds per-table limit of "
                 f"{schemas.GLOBAL_INDEXES_MAX}"
@@ -178,6 +185,6 @@ class IndexUpdates:
         index = record.index(name)
         if index is None:
             raise ResourceNotFoundException(f"Requested resource not found: Index {name} for table {record.name}")
-        if not index.is_global:
+        if not index.is_secondary:
             raise ValidationException(f"Cannot {verb} an index that is not a GlobalSecondaryIndex: {name}")
         return index

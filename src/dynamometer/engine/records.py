@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from dynamometer.base.errors import StoreCorrupt
-from dynamometer.model.schema import IndexSchema, KeyAttribute, KeySchema
+from dynamometer.model.schema import IndexSchema, KeyAttribute, KeySchema, VectorSchema
 
 VERSION = 1
 ON_DEMAND = "PAY_PER_REQUEST"
@@ -116,6 +116,16 @@ class Policy:
 
 
 @dataclass(slots=True)
+class Vector:
+    """What makes an index a vector index. `search_schema`: all its attributes; the others than `partition` filter."""
+
+    attribute: str
+    dimensions: int
+    function: str
+    search_schema: list[str]
+
+
+@dataclass(slots=True)
 class IndexRecord:
     """A secondary index. `number` is never used again in the table: nothing that an old index left can be read."""
 
@@ -132,6 +142,12 @@ class IndexRecord:
     throughput: Throughput = field(default_factory=Throughput)
     warm: Warm = field(default_factory=Warm)
     on_demand: dict[str, int] = field(default_factory=dict)
+    vector: Vector | None = None
+
+    @property
+    def is_secondary(self) -> bool:
+        """Whether it is a global secondary index, and not a vector index, which counts as global."""
+        return self.is_global and self.vector is None
 
     def settle(self) -> None:
         """The moment `until` has come. A DELETING index is the catalog's to remove."""
@@ -205,18 +221,26 @@ class TableRecord:
     def index_schema(self, index: IndexRecord) -> IndexSchema:
         """The index with the types of its keys and all that it projects."""
         key = _key_schema(index.partition, index.sort, self.attributes)
+        keys = (*self.partition, *self.sort, *index.partition, *index.sort)
+        vector = None
+        if index.vector is not None:
+            names = [name for name in index.vector.search_schema if name not in index.partition]
+            filters = tuple(KeyAttribute(name, self.attributes[name]) for name in names)
+            vector = VectorSchema(index.vector.attribute, index.vector.dimensions, index.vector.function, filters)
+            keys = (*keys, *names, vector.attribute)
         projected = None
         if index.projection_type != "ALL":
-            keys = (*self.partition, *self.sort, *index.partition, *index.sort)
             projected = frozenset((*keys, *index.non_key_attributes))
         non_key = tuple(index.non_key_attributes)
-        return IndexSchema(index.name, index.number, index.is_global, key, index.projection_type, non_key, projected)
+        return IndexSchema(
+            index.name, index.number, index.is_global, key, index.projection_type, non_key, projected, vector
+        )
 
     def prune_attributes(self) -> None:
         """Forget the types of attributes that are no key any more."""
         used = {*self.partition, *self.sort}
         for index in self.indexes:
-            used.update(index.partition, index.sort)
+            used.update(index.partition, index.sort, index.vector.search_schema if index.vector is not None else ())
         self.attributes = {name: kind for name, kind in self.attributes.items() if name in used}
 
 
@@ -253,7 +277,14 @@ def copy(record: TableRecord) -> TableRecord:
 
 def _table(value: dict[str, Any]) -> TableRecord:
     indexes = [
-        IndexRecord(**index | {"throughput": Throughput(**index["throughput"]), "warm": Warm(**index["warm"])})
+        IndexRecord(
+            **index
+            | {
+                "throughput": Throughput(**index["throughput"]),
+                "warm": Warm(**index["warm"]),
+                "vector": None if index.get("vector") is None else Vector(**index["vector"]),
+            }
+        )
         for index in value["indexes"]
     ]
     parts: dict[str, Any] = {

@@ -97,6 +97,8 @@ def check_index_types(table: Table, update: CompiledUpdate, given: dict[str, Ite
             continue
         name, value = action.path.elements[0], given[action.value.key]
         for index in table.maintained:
+            if index.schema.vector is not None:
+                continue
             for attribute in index.schema.key.attributes:
                 if attribute.name == name and attribute.type not in value:
                     raise IndexKeyError("type", index.schema, attribute, next(iter(value))).on_put()
@@ -113,7 +115,12 @@ def write_capacity(body: Body, charge: Charge) -> dict[str, Any] | None:
     if mode == "NONE":
         return None
     return units.consumed(
-        body["TableName"], mode, charge.table_units, charge.global_units, charge.local_units
+        body["TableName"],
+        mode,
+        charge.table_units,
+        charge.global_units,
+        charge.local_units,
+        vector_bytes=charge.vector_bytes,
     )
 
 
@@ -168,7 +175,7 @@ class WriteTotals:
             # measured on the service: a transaction doubles the table's units, not those of its indexes
             factor = units.TRANSACTION_FACTOR if self._transactional else 1
             used = self._used.setdefault(name, units.Consumption())
-            used.add(factor * charge.table_units, charge.global_units, charge.local_units)
+            used.add(factor * charge.table_units, charge.global_units, charge.local_units, charge.vector_bytes)
         if self._wants_metrics and charge.collection_bytes is not None:
             metrics = collection_metrics(action.table, action.key_item, charge.collection_bytes)
             partition = orjson.dumps(metrics["ItemCollectionKey"])

@@ -154,6 +154,13 @@ def global_index(raw: Body) -> IndexRecord:
 
 
 def _index(raw: Body, is_global: bool) -> IndexRecord:
+    kind, non_key = projection_of(raw)
+    partition, sort = split_key(raw["KeySchema"])
+    return IndexRecord(raw["IndexName"], 0, is_global, partition, sort, kind, non_key)
+
+
+def projection_of(raw: Body) -> tuple[str, list[str]]:
+    """The type and the NonKeyAttributes of an index's projection. Raises ValidationException."""
     projection = raw["Projection"]
     kind, non_key = projection.get("ProjectionType"), projection.get("NonKeyAttributes")
     if kind is None:
@@ -166,8 +173,7 @@ def _index(raw: Body, is_global: bool) -> IndexRecord:
     for number, name in enumerate(non_key):
         if name in non_key[:number]:
             raise invalid(f"Duplicate element in NonKeyAttributes: {name}")
-    partition, sort = split_key(raw["KeySchema"])
-    return IndexRecord(raw["IndexName"], 0, is_global, partition, sort, kind, sorted(non_key))
+    return kind, sorted(non_key)
 
 
 def check_names(indexes: Iterable[IndexRecord]) -> None:

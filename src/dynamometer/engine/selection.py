@@ -14,8 +14,11 @@ from dynamometer.model.schema import KeyAttribute
 INVALID_START = "The provided starting key is invalid"
 
 
-def index_of(table: Table, body: Body) -> Index | None:
-    """The index that a request names. Raises ValidationException for an unknown one or a strong global read."""
+def index_of(table: Table, body: Body, verb: str = "Scan") -> Index | None:
+    """The index that a request names. Raises ValidationException for an unknown one or a strong global read.
+
+    And for a vector index: of that and a strong read, a Query tells the latter, a Scan the former (measured).
+    """
     name = body.get("IndexName")
     if name is None:
         return None
@@ -23,8 +26,12 @@ def index_of(table: Table, body: Body) -> Index | None:
     if index is None or index.status == "DELETING":
         raise ValidationException(f"The table does not have the specified index: {name}")
     if index.schema.is_global:
+        if index.schema.vector is not None and verb == "Scan":
+            raise ValidationException("Scan operation not supported on this index type")
         if body.get("ConsistentRead"):
             raise ValidationException("Consistent reads are not supported on global secondary indexes")
+        if index.schema.vector is not None:
+            raise ValidationException("Query operation not supported on this index type.")
         if index.backfilling:
             raise ValidationException(f"Cannot read from backfilling global secondary index: {name}")
     return index

@@ -115,6 +115,7 @@ _EXPRESSIONS = (
     "KeyConditionExpression",
     "UpdateExpression",
     "ConditionExpression",
+    "SearchConditionExpression",
 )
 """In the order in which the service prints them."""
 _LEGACY = (

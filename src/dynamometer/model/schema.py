@@ -33,8 +33,21 @@ class KeySchema:
 
 
 @dataclass(frozen=True, slots=True)
+class VectorSchema:
+    """What makes an index a vector index: the vector's attribute and how it is compared. `filters` are inline."""
+
+    attribute: str
+    dimensions: int
+    function: str
+    filters: tuple[KeyAttribute, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class IndexSchema:
-    """A secondary index. `projected`: every attribute that an entry may hold, keys included; None for ALL."""
+    """A secondary index. `projected`: every attribute that an entry may hold, keys included; None for ALL.
+
+    A vector index counts as global. Its key is the partition attribute of its search schema, if it has one.
+    """
 
     name: str
     number: int
@@ -43,3 +56,4 @@ class IndexSchema:
     projection_type: str
     non_key_attributes: tuple[str, ...]
     projected: frozenset[str] | None
+    vector: VectorSchema | None = None

@@ -238,7 +238,7 @@ NO_DEFINITION = "Invalid KeySchema: Some index key attribute have no definition"
             {"Tags": [{"Key": str(number), "Value": ""} for number in range(51)]},
             "Number of Tags exceed the current limit for the provided ResourceArn",
         ),
-        ({"VectorIndexes": []}, "VectorIndexes is not supported yet"),
+        ({"VectorIndexes": []}, INVALID + "List of VectorIndexes is empty"),
     ],
 )
 def test_tables_that_can_not_be(tables: Tables, body: Body, message: str) -> None:

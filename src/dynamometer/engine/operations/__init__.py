@@ -19,6 +19,7 @@ DATA_OPERATIONS = (
     "PutItem",
     "Query",
     "Scan",
+    "SearchVectors",
     "TransactGetItems",
     "TransactWriteItems",
     "UpdateItem",

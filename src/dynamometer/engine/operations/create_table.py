@@ -12,10 +12,11 @@ from dynamometer.engine.engine import Engine
 from dynamometer.engine.index_updates import IN_USE
 from dynamometer.engine.records import ON_DEMAND, IndexRecord, TableRecord
 from dynamometer.engine.schemas import invalid
+from dynamometer.engine.vectors import definitions
 
 Body = dict[str, Any]
 
-NOT_BUILT = ("VectorIndexes", "GlobalTableSourceArn", "GlobalTableSettingsReplicationMode")
+NOT_BUILT = ("GlobalTableSourceArn", "GlobalTableSettingsReplicationMode")
 _NO_SORT_KEY = "Table KeySchema does not have a range key, which is required when specifying a LocalSecondaryIndex"
 _NO_CEILING = "cannot be specified when table BillingMode is PROVISIONED."
 _MISSING = "ProvisionedThroughput is not specified for index: {}"
@@ -46,7 +47,8 @@ def _record(engine: Engine, world: World, body: Body) -> TableRecord:
     warm = throughput.warm_of_new(body.get("WarmThroughput"), mode, units)
     types = schemas.definitions_of(body)
     indexes = _indexes(body, types, mode, world.region)
-    stream = options.new_stream(body.get("StreamSpecification"), now)
+    name = table_name_of(world, body["TableName"])
+    stream = options.new_stream(body.get("StreamSpecification"), now, engine.streams.labels(world, name))
     options.check_class(body)
     tags = options.tags_of(body.get("Tags", []))
     options.check_tag_count(tags)
@@ -58,7 +60,7 @@ def _record(engine: Engine, world: World, body: Body) -> TableRecord:
     record = TableRecord(
         account=world.account,
         region=world.region,
-        name=table_name_of(world, body["TableName"]),
+        name=name,
         number=0,
         table_id="",
         created_at=now,
@@ -87,7 +89,10 @@ def _record(engine: Engine, world: World, body: Body) -> TableRecord:
 def _indexes(body: Body, types: dict[str, str], mode: str, region: str) -> list[IndexRecord]:
     key_schema = body["KeySchema"]
     raw_local, raw_global = body.get("LocalSecondaryIndexes"), body.get("GlobalSecondaryIndexes")
-    schemas.check_table_key(key_schema, types, raw_local is not None or raw_global is not None)
+    raw_vectors = body.get("VectorIndexes")
+    definitions.check_list(raw_vectors, mode)
+    has_indexes = any(raw is not None for raw in (raw_local, raw_global, raw_vectors))
+    schemas.check_table_key(key_schema, types, has_indexes)
     schemas.check_lists(raw_local, raw_global)
     if raw_local and len(key_schema) != 2:
         raise invalid(_NO_SORT_KEY)
@@ -98,6 +103,9 @@ def _indexes(body: Body, types: dict[str, str], mode: str, region: str) -> list[
     for raw in raw_global or ():
         schemas.check_global_key(raw, types)
         keys += schemas.names_of(raw["KeySchema"])
+    vectors = [definitions.vector_index(raw, types) for raw in raw_vectors or ()]
+    keys += [name for raw in raw_vectors or () for name in definitions.schema_names(raw)]
+    definitions.check_attributes(vectors, types)
     schemas.check_all_used(types, keys)
     local = [schemas.local_index(raw, key_schema) for raw in raw_local or ()]
     if len(local) > schemas.LOCAL_INDEXES_MAX:
@@ -105,9 +113,10 @@ def _indexes(body: Body, types: dict[str, str], mode: str, region: str) -> list[
     others = [_global_index(raw, mode, region) for raw in raw_global or ()]
     if len(others) > schemas.GLOBAL_INDEXES_MAX:
         raise invalid(f"GlobalSecondaryIndex count exceeds the per-table limit of {schemas.GLOBAL_INDEXES_MAX}")
-    schemas.check_names(local + others)
-    schemas.check_projected(local + others)
-    return local + others
+    indexes = local + others + vectors
+    schemas.check_names(indexes)
+    schemas.check_projected(indexes)
+    return indexes
 
 
 def _global_index(raw: Body, mode: str, region: str) -> IndexRecord:

@@ -36,7 +36,7 @@ def parse(world: World, body: Body) -> reading.PageRequest:
             "Either the KeyConditions or KeyConditionExpression parameter must be specified in the request."
         )
     table = table_of(world, body)
-    index = index_of(table, body)
+    index = index_of(table, body, "Query")
     schema = table.key if index is None else index.schema.key
     start, end = _bounds(table, index, schema, bound, "KeyConditions" in body)
     if bound.filter is not None:

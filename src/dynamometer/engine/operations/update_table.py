@@ -12,6 +12,7 @@ from dynamometer.engine.engine import Engine
 from dynamometer.engine.index_updates import IN_USE, IndexUpdates
 from dynamometer.engine.records import ON_DEMAND, ON_DEMAND_READ, ON_DEMAND_WRITE, PROVISIONED, Throughput
 from dynamometer.engine.schemas import invalid
+from dynamometer.engine.vectors import definitions
 
 Body = dict[str, Any]
 
@@ -21,13 +22,13 @@ NOT_BUILT = (
     "GlobalTableWitnessUpdates",
     "GlobalTableSettingsReplicationMode",
     "DisassociationProtectionEnabled",
-    "VectorIndexUpdates",
 )
 CHANGES = (
     "ProvisionedThroughput",
     "BillingMode",
     "StreamSpecification",
     "GlobalSecondaryIndexUpdates",
+    "VectorIndexUpdates",
     "SSESpecification",
     "DeletionProtectionEnabled",
     "OnDemandThroughput",
@@ -56,10 +57,10 @@ def run(engine: Engine, world: World, body: Body) -> Body:
     if "ProvisionedThroughput" in body:
         throughput.check_units(body["ProvisionedThroughput"], world.region)
     table = engine.catalog.find(world, body["TableName"])
-    change = _Change(engine, table, body)
+    change = _Change(engine, world, table, body)
     change.check_state(wanted, updates)
     change.apply(wanted, updates)
-    return {"TableDescription": change.finish(world, wanted, updates)}
+    return {"TableDescription": change.finish(wanted, updates)}
 
 
 def _wanted(body: Body) -> set[str]:
@@ -101,8 +102,9 @@ def _check_combination(body: Body, wanted: set[str], updates: IndexUpdates) -> N
 class _Change:
     """One change, made on a copy of the table's record."""
 
-    def __init__(self, engine: Engine, table: Table, body: Body) -> None:
+    def __init__(self, engine: Engine, world: World, table: Table, body: Body) -> None:
         self.engine = engine
+        self.world = world
         self.table = table
         self.body = body
         self.record = records.copy(table.record)
@@ -146,7 +148,8 @@ class _Change:
         if "WarmThroughput" in wanted:
             throughput.change_warm(record.warm, body["WarmThroughput"])
         if "StreamSpecification" in body:
-            options.change_stream(record, body["StreamSpecification"], self.now)
+            labels = self.engine.streams.labels(self.world, record.name)
+            options.change_stream(record, body["StreamSpecification"], self.now, labels)
         if "SSESpecification" in body:
             options.change_encryption(record, body["SSESpecification"])
         if "DeletionProtectionEnabled" in body:
@@ -163,6 +166,8 @@ class _Change:
         if self.body.get("BillingMode") == PROVISIONED and units is None:
             raise invalid("ProvisionedThroughput must be specified when BillingMode is PROVISIONED")
         if switches_to == PROVISIONED and record.billing_mode == ON_DEMAND:
+            if any(index.vector is not None for index in record.indexes):
+                definitions.check_mode(switches_to)
             for index in record.indexes:
                 if index.is_global and index.name not in updates.provisioned and index.name not in updates.deletes:
                     raise invalid(f"ProvisionedThroughput must be specified for index: {index.name}")
@@ -189,9 +194,9 @@ class _Change:
         for index in record.indexes:
             index.on_demand = {}
 
-    def finish(self, world: World, wanted: set[str], updates: IndexUpdates) -> Body:
+    def finish(self, wanted: set[str], updates: IndexUpdates) -> Body:
         """Commit the record and describe it."""
-        record, catalog = self.record, self.engine.catalog
+        record, catalog, world = self.record, self.engine.catalog, self.world
         if _takes_time(wanted, updates):
             record.status, record.until = "UPDATING", catalog.until()
         elif record.warm.is_changing:
