@@ -7,6 +7,8 @@ tables know, and most bodies have no fault or one.
 
 from __future__ import annotations
 
+import base64
+import json
 import re
 from random import Random
 from typing import Any
@@ -26,6 +28,8 @@ MODELS = {
 TABLES = ("Simple", "Sorted", "Indexed", "Numbers", "Nothing")
 INDEXES = ("ByStatus", "ByDate", "Nothing")
 INDEXED_TABLE = "Indexed"
+KNOWN: dict[str, list[str]] = {}
+"""What only the service can name (streams, shards, iterators), by member; filled by the harness, the same each time."""
 ATTRIBUTES = ("a", "b", "c", "lst", "mp", "num", "txt", "st", "gpk", "lsk")
 LEGACY = frozenset(
     {
@@ -229,6 +233,8 @@ class _Maker:
             return self._table if rng.random() < 0.97 else ARN + self._table
         if member in ("RequestItems", "SourceTableName", "TargetTableName"):
             return rng.choice(TABLES)
+        if member in KNOWN and rng.random() < 0.95:
+            return forged(rng, rng.choice(KNOWN[member])) if rng.random() < 0.1 else rng.choice(KNOWN[member])
         if member.endswith("Arn"):
             return ARN + rng.choice((*TABLES, "Simple/index/ByStatus", "Sorted/stream/2025-01-01T00:00:00.000", ""))
         if member == "IndexName":
@@ -236,6 +242,20 @@ class _Maker:
         if member in ("Statement", "Statements"):
             return rng.choice(("SELECT * FROM Simple", "SELECT * FROM", "INSERT INTO Simple VALUE {'pk': 'x'}", ""))
         return rng.choice(ATTRIBUTES)
+
+
+def forged(rng: Random, token: str) -> str:
+    """An opaque text of the service with another inside, where it has one that is readable."""
+    head, bar, inside = token.rpartition("|")
+    try:
+        fields = json.loads(base64.b64decode(inside, validate=True))
+    except ValueError:
+        return token[: rng.randrange(len(token))]
+    if isinstance(fields, list) and fields and rng.random() < 0.7:
+        fields[rng.randrange(len(fields))] = rng.choice(ODD)
+    else:
+        fields = rng.choice(ODD)
+    return head + bar + base64.b64encode(json.dumps(fields).encode()).decode()
 
 
 def attribute_value(rng: Random, depth: int = 0, faults: float = 0.01) -> Json:

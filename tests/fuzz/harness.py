@@ -21,6 +21,7 @@ from dynamometer.wire.service import Response, Service
 from tests.fuzz import bodies
 from tests.fuzz.cases import Case, headers
 
+STREAMS = "DynamoDBStreams_20120810"
 CPU_SECONDS_MAX = 2.0
 ERROR_TYPE = re.compile(r"com\.amazon(aws)?\.[\w.]+#[A-Z]\w+")
 STATUSES = frozenset({200, 400, 403, 404, 413})
@@ -43,13 +44,34 @@ def fresh() -> Service:
     service = Service(Engine(MemoryStore(), clock, seeded(1), Settings(in_memory=True)))
     for body in TABLES:
         _must(service, "CreateTable", body)
+    arn = _must(service, "DescribeTable", {"TableName": "Sorted"})["Table"]["LatestStreamArn"]
     for number in range(60):
         pk = {"S": "xyz"[number % 3]}
         numbered = {"pk": pk, "sk": {"N": str(number)}, "a": {"N": str(number)}}
         text = {"pk": pk, "sk": {"S": "abcdef"[number % 6]}, "gpk": {"S": "pqr"[number % 3]}, "lsk": {"S": "z"}}
         for table, item in (("Simple", text), ("Sorted", text), ("Indexed", text), ("Numbers", numbered)):
             _must(service, "PutItem", {"TableName": table, "Item": item | CONTENT})
+    bodies.KNOWN.update(_known(service, arn))
     return service
+
+
+def _known(service: Service, arn: str) -> dict[str, list[str]]:
+    """What requests of the streams service refer to."""
+    shards = _must(service, "DescribeStream", {"StreamArn": arn}, STREAMS)["StreamDescription"]["Shards"]
+    ids = [shard["ShardId"] for shard in shards]
+    numbers = [shard["SequenceNumberRange"]["StartingSequenceNumber"] for shard in shards]
+    iterators = []
+    for shard_id in ids:
+        body = {"StreamArn": arn, "ShardId": shard_id, "ShardIteratorType": "TRIM_HORIZON"}
+        iterators.append(_must(service, "GetShardIterator", body, STREAMS)["ShardIterator"])
+    return {
+        "StreamArn": [arn],
+        "ExclusiveStartStreamArn": [arn],
+        "ShardId": ids,
+        "ExclusiveStartShardId": ids,
+        "SequenceNumber": [*numbers, "0", "9" * 40],
+        "ShardIterator": iterators,
+    }
 
 
 def send(service: Service, case: Case) -> Response:
@@ -98,10 +120,11 @@ def cpu_limit(case: Case) -> Iterator[None]:
         signal.signal(signal.SIGPROF, previous)
 
 
-def _must(service: Service, action: str, body: bodies.Json) -> None:
-    response = service.handle("POST", "/", headers(f"DynamoDB_20120810.{action}"), orjson.dumps(body))
+def _must(service: Service, action: str, body: bodies.Json, prefix: str = "DynamoDB_20120810") -> bodies.Json:
+    response = service.handle("POST", "/", headers(f"{prefix}.{action}"), orjson.dumps(body))
     assert response.status == 200, response.body
     service.engine.run_jobs()
+    return orjson.loads(response.body)
 
 
 def _report(case: Case, what: str) -> str:
@@ -130,7 +153,12 @@ CONTENT = {
 }
 TABLES = (
     {"TableName": "Simple", "KeySchema": _key("pk"), "AttributeDefinitions": _types(pk="S")},
-    {"TableName": "Sorted", "KeySchema": _key("pk", "sk"), "AttributeDefinitions": _types(pk="S", sk="S")},
+    {
+        "TableName": "Sorted",
+        "KeySchema": _key("pk", "sk"),
+        "AttributeDefinitions": _types(pk="S", sk="S"),
+        "StreamSpecification": {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"},
+    },
     {"TableName": "Numbers", "KeySchema": _key("pk", "sk"), "AttributeDefinitions": _types(pk="S", sk="N")},
     {
         "TableName": "Indexed",
