@@ -40,7 +40,7 @@ class Server:
             pass_fds=[write],
             stdout=subprocess.DEVNULL,
             stderr=self._log,
-            env=os.environ | (environment or {}),
+            env=_without_settings() | (environment or {}),
         )
         os.close(write)
 
@@ -66,6 +66,11 @@ class Server:
         self._process.wait(30)
         os.close(self._ready)
         self._log.close()
+
+
+def _without_settings() -> dict[str, str]:
+    """The environment, without what would be a setting of the server."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("DYNO_")}
 
 
 class Client:

@@ -1,8 +1,8 @@
 """The whole server: killed under load at random moments, started again, and asked for everything it has acknowledged.
 
 python -m pytest tests/crash                      over 100 kills
-python -m pytest tests/crash -m soak              thousands; DYNO_SOAK_KILLS says how many
-DYNO_SEED=1234 python -m pytest tests/crash       the same requests and moments, as far as machines repeat
+python -m pytest tests/crash -m soak              thousands; CRASH_KILLS says how many
+CRASH_SEED=1234 python -m pytest tests/crash       the same requests and moments, as far as machines repeat
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ KILLS = 105
 LOAD_SECONDS_MAX = 0.25
 START_SECONDS_MAX = 0.4
 """About how long a start takes: kills during a start fall anywhere in it."""
-SEED = int(os.environ.get("DYNO_SEED", random.randrange(2**32)))
+SEED = int(os.environ.get("CRASH_SEED", random.randrange(2**32)))
 
 
 @pytest.mark.slow
@@ -40,14 +40,14 @@ def test_kills_under_load_lose_nothing(tmp_path: Path, part: int) -> None:
 
 @pytest.mark.soak
 def test_thousands_of_kills_lose_nothing(tmp_path: Path) -> None:
-    Attack(tmp_path, SEED).run(int(os.environ.get("DYNO_SOAK_KILLS", "3000")))
+    Attack(tmp_path, SEED).run(int(os.environ.get("CRASH_KILLS", "3000")))
 
 
 class Attack:
     """Kills of one server after another, on a fresh folder now and then."""
 
     def __init__(self, path: Path, seed: int) -> None:
-        print(f"DYNO_SEED={seed}")
+        print(f"CRASH_SEED={seed}")
         self._rng = random.Random(seed)
         self._path = path
         library = Power.library(path)
