@@ -34,6 +34,13 @@ class ConditionalCheckFailedException(ServiceError):
         super().__init__("The conditional request failed", **extra)
 
 
+class DuplicateItemException(ServiceError):
+    """A PartiQL INSERT of an item whose key is taken."""
+
+    def __init__(self) -> None:
+        super().__init__("Duplicate primary key exists in table")
+
+
 class TransactionCanceledException(ServiceError):
     """A transaction was not applied. `extra["CancellationReasons"]` has one reason an action, in order."""
 

@@ -12,9 +12,12 @@ if TYPE_CHECKING:
     from dynamometer.engine.engine import Answer, Engine
 
 DATA_OPERATIONS = (
+    "BatchExecuteStatement",
     "BatchGetItem",
     "BatchWriteItem",
     "DeleteItem",
+    "ExecuteStatement",
+    "ExecuteTransaction",
     "GetItem",
     "PutItem",
     "Query",
