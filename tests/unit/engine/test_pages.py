@@ -163,7 +163,7 @@ def test_the_key_condition_of_several_attributes_pages_too() -> None:
     for limit in (1, 2, 50):
         found = pages(protocol, "Query", **body, Limit=limit)
         assert [each["d"]["N"] for each in found] == ["3", "5", "7", "9", "11"]
-    with pytest.raises(Refused, match="Query condition missed key schema element|HASH key attributes"):
+    with pytest.raises(Refused, match=r"Query condition missed key schema element|HASH key attributes"):
         protocol.call(
             "Query",
             **body

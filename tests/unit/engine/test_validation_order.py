@@ -160,8 +160,8 @@ def test_update_item(protocol: Protocol, body: Body, message: str) -> None:
 QUERY: list[tuple[Body, str]] = [
     (
         {"TableName": "none", "Limit": 0, "KeyConditionExpression": "("},
-        "1 validation error detected: Value at 'Limit' failed to satisfy constraint: Member must have value greater than "
-        "or equal to 1",
+        "1 validation error detected: Value at 'Limit' failed to satisfy constraint: Member must have value greater "
+        "than or equal to 1",
     ),
     (
         {"TableName": "none"},

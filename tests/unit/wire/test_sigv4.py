@@ -77,7 +77,7 @@ def test_a_broken_signature_is_explained(authorization: str, code: str, message:
 def test_a_date_is_needed_and_has_one_form() -> None:
     with pytest.raises(ServiceError, match="existence of either a 'X-Amz-Date' or a 'Date' header"):
         scope({b"authorization": GOOD.encode()}, "")
-    with pytest.raises(ServiceError, match="Date must be in ISO-8601 'basic format'. Got '201'"):
+    with pytest.raises(ServiceError, match=r"Date must be in ISO-8601 'basic format'. Got '201'"):
         scope(headers(GOOD) | {b"x-amz-date": b"201"}, "")
 
 
