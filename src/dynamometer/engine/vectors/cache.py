@@ -20,6 +20,8 @@ from dynamometer.storage.interface import View
 
 CACHE_BYTES_MAX = 256 * 1024 * 1024
 """Of one index. The part that is being searched is in memory whatever its size."""
+ROW_BYTES = 250
+"""What Python takes for a key, or for the value of an inline filter."""
 
 Filters = list[tuple[str, Item]]
 
@@ -38,6 +40,11 @@ class Part:
         self.keys: list[bytes] = []
         self.rows: scores.Rows = scores.rows_type()(dimensions)
         self.changed: set[bytes] = set()
+
+    @property
+    def size_bytes(self) -> int:
+        """About as much memory as the part takes."""
+        return self.rows.size_bytes + ROW_BYTES * len(self.keys) * (1 + len(self._filters))
 
     def load(self, view: View, prefix: bytes) -> None:
         """Read all entries."""
@@ -124,7 +131,7 @@ class VectorCache:
         return found
 
     def _trim(self) -> None:
-        size = sum(part.rows.size_bytes for part in self._parts.values())
+        size = sum(part.size_bytes for part in self._parts.values())
         while size > CACHE_BYTES_MAX:
             oldest = next(iter(self._parts))
-            size -= self._parts.pop(oldest).rows.size_bytes
+            size -= self._parts.pop(oldest).size_bytes
