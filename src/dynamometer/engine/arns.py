@@ -79,3 +79,21 @@ def tagged_table(catalog: Catalog, world: World, body: dict[str, Any], operation
         return catalog.find(world, name)
     except ResourceNotFoundException:
         raise ResourceNotFoundException(f"Requested resource not found: ResourcArn: {arn} not found") from None
+
+
+def backup_of(arn: str) -> tuple[str, str, str, str] | None:
+    """Account, region, table name and label of a backup's ARN; None for any other text."""
+    match = _ARN.fullmatch(arn)
+    parts = match["rest"].split("/") if match is not None else []
+    if match is None or match["service"] != "dynamodb" or len(parts) != 4 or parts[::2] != ["table", "backup"]:
+        return None
+    return match["account"], match["region"], parts[1], parts[3]
+
+
+def source_of(arn: str) -> tuple[str, str, str] | None:
+    """Account, region and name of a table's ARN, in whatever region it is; None for any other text."""
+    match = _ARN.fullmatch(arn)
+    kind, _, name = match["rest"].partition("/") if match is not None else ("", "", "")
+    if match is None or match["service"] != "dynamodb" or kind != "table" or not name or "/" in name:
+        return None
+    return match["account"], match["region"], name

@@ -4,7 +4,8 @@
     entries    every item has exactly the entries it should have, every entry has its item
     counters   the numbers and sizes that DescribeTable reports are those of the contents
     sizes      so are the sizes of item collections
-    rest       nothing is kept for a table, an index or a token that does not exist
+    backups    have the items that they count
+    rest       nothing is kept for a table, an index, a backup or a token that does not exist
 
 Reads only. One pass over the items and one over the entries, so a large store takes a while: `progress` is told.
 """
@@ -18,7 +19,7 @@ from typing import Any
 import orjson
 
 from dynamometer.base.errors import StoreCorrupt
-from dynamometer.engine import keyspace, records, stored
+from dynamometer.engine import check_backups, keyspace, records, stored
 from dynamometer.engine.catalog import Index, Table
 from dynamometer.engine.codec import KEY_HEAD, UNUSUAL, Entry, IndexKeyError, Item
 from dynamometer.engine.commit import PREFIX_LENGTH
@@ -47,12 +48,14 @@ class Checker:
         self._view: View = store.snapshot()
         self._tables = tables
         self._progress = progress
+        self._backups_kept, self._damaged_backups = check_backups.load(self._view)
         self._done = 0
 
     def findings(self) -> Iterator[Finding]:
         """Everything that does not agree."""
         for table in self._tables:
             yield from self._table(table)
+        yield from self._backups()
         yield from self._strays()
         yield from self._tokens()
 
@@ -167,10 +170,20 @@ class Checker:
                     f"table {table.name}", f"collection {key.hex()} has {size} bytes, but {kept} are kept for it"
                 )
 
+    def _backups(self) -> Iterator[Finding]:
+        for key in self._damaged_backups:
+            yield Finding(f"backup {key}", "its record can't be read")
+        for backup in self._backups_kept:
+            for problem in check_backups.problems(self._view, backup, self._count):
+                yield Finding(f"backup {backup.arn}", problem)
+        for prefix in check_backups.strays(self._view, self._backups_kept):
+            yield Finding(f"kept {prefix}", "it belongs to no backup")
+
     def _strays(self) -> Iterator[Finding]:
         """Data of tables and indexes that are not there: jump from one known table to the next."""
         known = {table.prefix for table in self._tables}
         known |= {index.prefix for table in self._tables for index in table.indexes.values()}
+        known |= {backup.prefix for backup in self._backups_kept}
         position, end = b"d", b"e"
         while True:
             pair = next(iter(self._view.range(position, end, limit=1)), None)

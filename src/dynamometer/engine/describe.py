@@ -123,23 +123,31 @@ def _contents(store: Store, subject: Table, record: IndexRecord) -> Body:
 
 
 def _vector(store: Store, subject: Table, record: IndexRecord) -> Body:
-    vector = record.vector
-    assert vector is not None
     description = {
         "IndexName": record.name,
-        "VectorAttribute": {"AttributeName": vector.attribute},
-        "Dimensions": vector.dimensions,
-        "DistanceFunction": vector.function,
+        **vector_definition(record),
         **_contents(store, subject, record),
         "IndexStatus": record.status,
     }
+    _add_backfilling(description, record)
+    return description
+
+
+def vector_definition(record: IndexRecord) -> Body:
+    """What a vector index was made with, name and projection apart."""
+    vector = record.vector
+    assert vector is not None, "it is a vector index"
+    definition: Body = {
+        "VectorAttribute": {"AttributeName": vector.attribute},
+        "Dimensions": vector.dimensions,
+        "DistanceFunction": vector.function,
+    }
     if vector.search_schema:
-        description["SearchSchema"] = [
+        definition["SearchSchema"] = [
             {"AttributeName": name, "SearchSchemaElementType": "HASH" if name in record.partition else "INLINE_FILTER"}
             for name in vector.search_schema
         ]
-    _add_backfilling(description, record)
-    return description
+    return definition
 
 
 def _add_backfilling(description: Body, record: IndexRecord) -> None:

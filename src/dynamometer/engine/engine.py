@@ -9,22 +9,27 @@ to be durable before anyone may see it: a reader must not be told what a crash c
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from dynamometer.base.clock import Clock, SystemClock
 from dynamometer.base.config import Settings
 from dynamometer.base.errors import StoreConflict, TransactionConflictException
 from dynamometer.base.rng import Random, seeded
+from dynamometer.engine import recovery
+from dynamometer.engine.backups import Backups
 from dynamometer.engine.catalog import Catalog, World
 from dynamometer.engine.commit import Commit
 from dynamometer.engine.log import ChangeLog
 from dynamometer.engine.reaper import ExpiryBackfill, Reaper
+from dynamometer.engine.restores import Restores
 from dynamometer.engine.streams import Streams
 from dynamometer.storage.interface import Store
 
 CONFLICT_TRIES_MAX = 20
 LOG_TRIM_SECONDS = 60.0
 REAP_SECONDS = 1.0
+BACKUP_EXPIRY_SECONDS = 60.0
 
 Answer = tuple[dict[str, Any], int]
 T = TypeVar("T")
@@ -75,8 +80,15 @@ class Engine:
         for table in self.catalog.tables():
             if table.record.ttl is not None and table.record.ttl.backfilling:
                 self.jobs.append(ExpiryBackfill(self, table))
+        self.log.holders.append(partial(recovery.holder, self))
+        self.backups = Backups(self)
+        self.restores = Restores(self)
         self._next_chore = 0.0
-        self._chores = [Chore(LOG_TRIM_SECONDS, self.log.trim), Chore(REAP_SECONDS, Reaper(self).reap)]
+        self._chores = [
+            Chore(LOG_TRIM_SECONDS, self.log.trim),
+            Chore(REAP_SECONDS, Reaper(self).reap),
+            Chore(BACKUP_EXPIRY_SECONDS, self.backups.expire),
+        ]
 
     def world(self, account: str, region: str) -> World:
         """The tables of one account in one region."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from dynamometer.base.errors import ResourceInUseException, ValidationException
-from dynamometer.engine import describe, records
-from dynamometer.engine.catalog import World
+from dynamometer.engine import describe, records, recovery
+from dynamometer.engine.catalog import Table, World
 from dynamometer.engine.engine import Engine
 from dynamometer.engine.index_updates import IN_USE
 from dynamometer.engine.records import TableRecord
@@ -20,11 +21,22 @@ def run(engine: Engine, world: World, body: Body) -> Body:
     table = engine.catalog.find(world, body["TableName"])
     record = records.copy(table.record)
     _check(record)
+    _check_readers(engine, table)
     record.status, record.until = "DELETING", engine.catalog.until()
-    engine.catalog.save(world, table, record)
+    # the items of a table whose past is kept become a backup (developer guide: point-in-time recovery)
+    archive = None if record.recovery is None else partial(engine.backups.archive, table, record)
+    engine.catalog.save(world, table, record, archive)
     description = describe.deleted_table(engine.store, engine.clock.now(), table)
     engine.catalog.settle(world, table)
     return {"TableDescription": description}
+
+
+def _check_readers(engine: Engine, table: Table) -> None:
+    """Raise while a backup is made of the table, as the developer guide says (the text is assumed), or a restore."""
+    if engine.backups.is_copying(table):
+        raise ResourceInUseException(f"{IN_USE}Table is being backed up: {table.name}")
+    if recovery.is_read(engine, table):
+        raise ResourceInUseException(f"{IN_USE}Table is being restored: {table.name}")
 
 
 def _check(record: TableRecord) -> None:
