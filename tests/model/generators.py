@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from decimal import Decimal
 from typing import Any
 
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from tests.model.reference import conditions as c
 from tests.model.reference import updates as u
 from tests.model.reference.paths import Path
-from tests.model.reference.tables import Index, Table
+from tests.model.reference.tables import Index, Position, Table, position
 from tests.model.reference.values import Item, Value
 
 TEXTS = ["a", "b", "ab", "abc", "é", "\uffff", "\U0001f600", "Z"]
@@ -70,6 +71,43 @@ def tables(draw: Any, name: str) -> Table:
             Index(f"index{number}", is_global, chosen if is_global else key[:1] + chosen, projection, included)
         )
     return Table(name, key, tuple(found))
+
+
+POOLS: dict[str, list[Value]] = {
+    "n": [("N", Decimal(text)) for text in NUMBERS],
+    "t": [("S", text) for text in TEXTS],
+    "s": [("SS", frozenset({"a", "b"})), ("NS", frozenset({Decimal(1), Decimal("0.5")})), ("BS", frozenset({b"a"}))],
+    "l": [("L", [("S", "a"), ("N", Decimal(2))]), ("L", [])],
+    "m": [("M", {"k": ("N", Decimal(1)), "j": ("S", "b")}), ("M", {"k": ("L", [("B", b"a")])})],
+    "x": [("S", "a"), ("N", Decimal(1)), ("BOOL", True), ("NULL", None), ("L", [("S", "a")]), ("SS", frozenset({"a"}))],
+    "size": [("S", "x" * length) for length in (500, 1000, 3000, 5000)],
+}
+"""Values to fill tables with, of the same kinds as those that are drawn one by one."""
+PARTITIONS = 3
+HUGE_BYTES = 200_000
+HUGE_ITEMS_MAX = 8
+
+
+def fill(table: Table, count: int, seed: int, huge: bool) -> list[Item]:
+    """Items to begin with: a few partitions with many sort keys, most of them in the indexes, or some huge ones."""
+    chance = random.Random(seed)
+    found: dict[Position, Item] = {}
+    for _ in range(min(count, HUGE_ITEMS_MAX) if huge else count):
+        item = {
+            name: chance.choice(KEY_VALUES[kind][: PARTITIONS if place == 0 and len(table.key) > 1 else None])
+            for place, (name, kind) in enumerate(table.key)
+        }
+        place = position(item)
+        for name, pool in POOLS.items():
+            if chance.random() < 0.5:
+                item[name] = chance.choice(pool)
+        for name, kind in INDEX_ATTRIBUTES.items():
+            if chance.random() < 0.8:
+                item[name] = chance.choice(KEY_VALUES[kind][:PARTITIONS])
+        if huge:
+            item["huge"] = ("S", "y" * HUGE_BYTES)
+        found[place] = item
+    return list(found.values())
 
 
 @st.composite

@@ -51,6 +51,16 @@ class DataPlane(RuleBasedStateMachine):
         self.tables = [data.draw(g.tables(f"model-{next(_serial)}"), label="table") for _ in range(2)]
         for table in self.tables:
             self.succeed("CreateTable", create_table(table))
+            self.fill(table, data.draw(st.integers(0, 30)), data.draw(st.integers(0, 999)), data)
+
+    def fill(self, table: Table, count: int, seed: int, data: Any) -> None:
+        items = g.fill(table, count, seed, huge=data.draw(st.integers(0, 9)) == 9)
+        for first in range(0, len(items), 25):
+            chosen = items[first : first + 25]
+            requests = [{"PutRequest": {"Item": write_item(item)}} for item in chosen]
+            w.batch([w.Put(table, item) for item in chosen])
+            answer = self.succeed("BatchWriteItem", {"RequestItems": {table.name: requests}})
+            assert answer["UnprocessedItems"] == {}
 
     def teardown(self) -> None:
         for table in getattr(self, "tables", []):
@@ -117,22 +127,12 @@ class DataPlane(RuleBasedStateMachine):
         else:
             assert "ItemCollectionMetrics" not in answer
 
-    @rule(data=st.data(), name=st.sampled_from(["a", "m", "pk"]))
-    def update_of_a_key_attribute(self, data: Any, name: str) -> None:
-        table = self.table(data)
-        body = {
-            "TableName": table.name,
-            "Key": write_item({key: g.KEY_VALUES[kind][0] for key, kind in table.key}),
-            "UpdateExpression": "SET pk = :v",
-            "ExpressionAttributeValues": {":v": {"S": name}},
-        }
-        text = (
-            "One or more parameter values were invalid: Cannot update attribute pk. This attribute is part of the key"
-        )
-        self.refuse("UpdateItem", body, Refused(text))
-
-    @rule(operation=st.sampled_from(["PutItem", "GetItem", "Query", "Scan"]))
-    def unknown_table(self, operation: str) -> None:
+    @rule(operation=st.sampled_from(["PutItem", "GetItem", "Query", "Scan", "key attribute"]))
+    def refused_outright(self, operation: str) -> None:
+        """Refusals that need no item."""
+        if operation == "key attribute":
+            self.update_a_key_attribute(self.tables[0])
+            return
         body: Body = {"TableName": "no-such-table"}
         if operation == "PutItem":
             body["Item"] = {"pk": {"S": "a"}}
@@ -141,6 +141,16 @@ class DataPlane(RuleBasedStateMachine):
         elif operation == "Query":
             body |= {"KeyConditionExpression": "pk = :v", "ExpressionAttributeValues": {":v": {"S": "a"}}}
         self.refuse(operation, body, Refused("Requested resource not found", code="ResourceNotFoundException"))
+
+    def update_a_key_attribute(self, table: Table) -> None:
+        body = {
+            "TableName": table.name,
+            "Key": write_item({key: g.KEY_VALUES[kind][0] for key, kind in table.key}),
+            "UpdateExpression": "SET pk = :v",
+            "ExpressionAttributeValues": {":v": {"S": "a"}},
+        }
+        text = "Cannot update attribute pk. This attribute is part of the key"
+        self.refuse("UpdateItem", body, Refused(f"One or more parameter values were invalid: {text}"))
 
     # --- point reads ---
 

@@ -129,18 +129,23 @@ class Table:
             for name, kind in index.key:
                 if name not in item or name in dict(self.key):
                     continue
-                if item[name][0] != kind:
-                    schema.append(
-                        f"One or more parameter values were invalid: Type mismatch for Index Key {name} "
-                        f"Expected: {kind} Actual: {item[name][0]} IndexName: {index.name}"
-                    )
-                elif is_empty(item[name]):
+                if item[name][0] == kind and is_empty(item[name]):
                     empty.append(
                         "One or more parameter values are not valid. A value specified for a secondary index key is "
                         "not supported. The AttributeValue for a key attribute cannot contain an empty "
                         f"{'string' if kind == 'S' else 'binary'} value. IndexName: {index.name}, IndexKey: {name}"
                     )
-        return schema, empty
+        return schema + self.index_type_faults(item), empty
+
+    def index_type_faults(self, values: Item) -> list[str]:
+        """Texts for attributes that an index can't have as its key."""
+        return [
+            f"One or more parameter values were invalid: Type mismatch for Index Key {name} "
+            f"Expected: {kind} Actual: {values[name][0]} IndexName: {index.name}"
+            for index in self.indexes
+            for name, kind in index.key
+            if name not in dict(self.key) and name in values and values[name][0] != kind
+        ]
 
     def key_faults(self, key: Item) -> list[str]:
         """What is wrong with a key that was given for a lookup."""

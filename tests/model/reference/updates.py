@@ -167,6 +167,15 @@ def apply(actions: list[Action], before: Item | None, key: Item) -> Item | None:
     return after
 
 
+def literals(actions: list[Action]) -> Item:
+    """Attributes that an update sets to a value of the request itself."""
+    return {
+        str(action.path[0]): action.source.given
+        for action in actions
+        if isinstance(action, Set) and len(action.path) == 1 and isinstance(action.source, Literal)
+    }
+
+
 def _turn(action: Action) -> tuple[int, int]:
     """Elements are set in the order of their indexes, and removed from the back: indexes mean the old positions."""
     last = action.path[-1] if isinstance(action.path[-1], int) else 0

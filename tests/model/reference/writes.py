@@ -8,7 +8,7 @@ from .answers import Cancelled, ConditionFailed, Refused, Unknown
 from .conditions import Condition
 from .paths import Path, project
 from .tables import ITEM_BYTES_MAX, NO_MATCH, Table, Units, kilobytes, position, read_blocks, size_of
-from .updates import Action, Delete, Remove, apply
+from .updates import Action, Delete, Remove, apply, literals
 from .values import Item
 
 TOO_LARGE = "Item size has exceeded the maximum allowed size"
@@ -79,7 +79,9 @@ def decide(write: Write, factor: int = 1) -> Outcome:
         key = table.key_of(write.item)
     else:
         key = write.key
-        table.check_key(key)
+        texts = _faults(write)
+        if texts:
+            raise Refused(*texts)
     before = table.find(key)
     held = write.condition is None or write.condition.holds(before)
     after = _after(write, before, key, held)
@@ -175,6 +177,33 @@ def transact(writes: list[Write]) -> list[Outcome]:
     for outcome in outcomes:
         outcome.commit()
     return outcomes
+
+
+def _first_mistake(writes: list[Write], reasons: list[Refused | None]) -> list[Refused | None]:
+    """Evaluation stops at the first mistake, and the other actions show no reason; conditions are all reported.
+
+    Which of several mistakes is the first is told only where all can be seen without an item.
+    """
+    failed = [reason for reason in reasons if reason]
+    mistakes = [reason for reason in failed if not isinstance(reason, ConditionFailed)]
+    if not mistakes:
+        return reasons
+    early = [reason for write, reason in zip(writes, reasons, strict=True) if reason and _faults(write)]
+    if len(failed) > 1 and len(early) < len(failed):
+        raise Unknown
+    return [reason if reason is mistakes[0] else None for reason in reasons]
+
+
+def _faults(write: Write) -> list[str]:
+    """Mistakes that can be told without an item: of the key first, then of what an index would hold."""
+    table = write.table
+    if isinstance(write, Put):
+        schema, empty = table.check_item_keys(write.item)
+        return [*schema, *empty, TOO_LARGE] if size_of(write.item) > ITEM_BYTES_MAX else [*schema, *empty]
+    faults = table.key_faults(write.key)
+    if not faults and isinstance(write, Update):
+        faults = table.index_type_faults(literals(write.actions))
+    return faults
 
 
 def _first_mistake(writes: list[Write], reasons: list[Refused | None]) -> list[Refused | None]:
