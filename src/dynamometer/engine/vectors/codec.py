@@ -29,6 +29,7 @@ RANGE = "[-3.4028235E38, 3.4028235E38]"
 """What 32 bits hold, as the service prints it."""
 WHOLE_INDEX = keys.partition_bytes([b""])
 """Where an index keeps its entries whose search schema has no partition attribute."""
+_NOTHING: Item = {}
 _INVALID = "One or more parameter values were invalid. "
 
 
@@ -197,8 +198,9 @@ def _shortest(number: float) -> str:
 def billed_size(item: Item, size: int, dimensions: dict[str, int]) -> int:
     """What an item of `size` bytes is billed at in a write to its table: each vector that an index reads counts four
     bytes a dimension, whatever numbers it holds (measured)."""
-    for name, count in dimensions.items():
-        value = item.get(name)
-        if value is not None and len(value.get("L", ())) == count:
-            size += 4 * count - values.value_size(value)
-    return size
+    vectors = [name for name, count in dimensions.items() if len(item.get(name, _NOTHING).get("L", ())) == count]
+    if not vectors:
+        return size
+    # not the size less that of the lists: measuring those takes longer than all the rest
+    others = {name: value for name, value in item.items() if name not in vectors}
+    return values.item_size(others) + sum(len(name.encode()) + 4 * dimensions[name] for name in vectors)

@@ -9,8 +9,8 @@ import numpy as np
 
 from dynamometer.engine.vectors.scores import SCORE_MAX
 
-CHUNK = 1024
-"""Rows that are turned into 64-bit floats at a time."""
+CHUNK_FLOATS = 1 << 17
+"""How many are turned into 64-bit floats at a time: a megabyte, which stays in the processor's cache."""
 _FLOAT = "<f4"
 
 
@@ -49,8 +49,9 @@ class MatrixRows:
             chosen = np.fromiter(rows, np.intp, len(rows))
             matrix, norms = matrix[chosen], norms[chosen]
         scores = np.empty(len(matrix), np.float64)
-        for start in range(0, len(matrix), CHUNK):
-            part = slice(start, start + CHUNK)
+        step = max(1, CHUNK_FLOATS // len(query))
+        for start in range(0, len(matrix), step):
+            part = slice(start, start + step)
             scores[part] = _scores(function, query, matrix[part].astype(np.float64), norms[part])
         return np.clip(scores, -SCORE_MAX, SCORE_MAX)
 
