@@ -189,7 +189,7 @@ def print_table(rows: list[Row]) -> None:
 
 def _ratios(row: Row, rates: dict[tuple[str, str, int], float]) -> str:
     text = ""
-    if row.refused or row.broken:
+    if row.refused or row.broken or not PEERS[row.peer].answers:
         return text
     for name, label in (("floor", "of the floor"), ("dynamodb-local", "x DynamoDB Local")):
         rate = rates.get((name, row.operation, row.connections))
