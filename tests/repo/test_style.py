@@ -19,8 +19,14 @@ HOMES = {
     "secrets": (("base/rng.py",), "take a base.rng source of chance"),
     "rocksdict": (("storage/rocksdb.py",), "use the storage interface"),
     "sortedcontainers": (("storage/memory.py",), "use the storage interface"),
-    "boto3": (("inprocess/", "pytest_plugin.py", "patterns/", "consumers/"), "the tower below knows no client"),
-    "botocore": (("inprocess/", "pytest_plugin.py", "patterns/", "consumers/"), "model/shapes.py reads its data files"),
+    "boto3": (
+        ("inprocess/", "pytest_plugin.py", "patterns/", "consumers/", "cli/clients.py"),
+        "the tower below knows no client",
+    ),
+    "botocore": (
+        ("inprocess/", "pytest_plugin.py", "patterns/", "consumers/", "cli/clients.py"),
+        "model/shapes.py reads its data files",
+    ),
     "uvloop": (("server/",), "sockets are the server's"),
     "httptools": (("server/",), "sockets are the server's"),
     "asyncio": (("server/", "cli/serve.py"), "the engine is synchronous; concurrency is the caller's"),

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 COMMANDS = {
     "serve": "start the server",
+    "backup": "back up a table of any endpoint, or list and delete backups",
+    "restore": "restore a backup, or a table's past, into a new table",
     "check": "check the data of a folder",
     "config": "show every setting, its value, and where it came from",
     "version": "print the version",
