@@ -18,10 +18,11 @@ from dynamometer.base.errors import StoreConflict, TransactionConflictException
 from dynamometer.base.rng import Random, seeded
 from dynamometer.engine import recovery
 from dynamometer.engine.backups import Backups
+from dynamometer.engine import reaper
 from dynamometer.engine.catalog import Catalog, World
 from dynamometer.engine.commit import Commit
 from dynamometer.engine.log import ChangeLog
-from dynamometer.engine.reaper import ExpiryBackfill, Reaper
+from dynamometer.engine.reaper import Reaper
 from dynamometer.engine.restores import Restores
 from dynamometer.engine.streams import Streams
 from dynamometer.storage.interface import Store
@@ -46,16 +47,16 @@ class Job(Protocol):
 class Chore:
     """Work that comes up again and again. `work` returns True when it has more to do at once."""
 
-    __slots__ = ("_every_seconds", "_work", "due")
+    __slots__ = ("_every_seconds", "due", "work")
 
     def __init__(self, every_seconds: float, work: Callable[[], bool | None]) -> None:
         self._every_seconds = every_seconds
-        self._work = work
+        self.work = work
         self.due = 0.0
 
     def do(self, now: float) -> None:
         """Work, if it is time."""
-        if now >= self.due and not self._work():
+        if now >= self.due and not self.work():
             self.due = now + self._every_seconds
 
 
@@ -77,9 +78,7 @@ class Engine:
         self.log = ChangeLog(store, self.clock)
         self.catalog = Catalog(store, self.clock, self.settings, self.rng, self.jobs)
         self.streams = Streams(store, self.clock, self.log, self.catalog, self.settings)
-        for table in self.catalog.tables():
-            if table.record.ttl is not None and table.record.ttl.backfilling:
-                self.jobs.append(ExpiryBackfill(self, table))
+        reaper.resume(self)
         self.log.holders.append(partial(recovery.holder, self))
         self.backups = Backups(self)
         self.restores = Restores(self)
@@ -129,6 +128,15 @@ class Engine:
             self._next_chore = min(chore.due for chore in self._chores)
         return self.has_work
 
+    def catch_up(self) -> None:
+        """Finish all jobs and do every chore now, due or not, until none has more to do."""
+        while self.jobs:
+            self.run_jobs()
+        for chore in self._chores:
+            while chore.work():
+                pass
+
     def close(self) -> None:
-        """Make everything durable and let go of the store."""
+        """Make everything durable and let go of the store; unfinished jobs are resumed by the next engine."""
+        self.jobs.clear()  # a job's open range would keep the data folder locked
         self.store.close()

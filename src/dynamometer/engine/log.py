@@ -26,6 +26,9 @@ SERVICE = 1
 REPLICATED = 2
 """Flag: the change was made in another region first."""
 
+_PLACE = 9
+"""Where the place begins in an entry's value."""
+
 Holder = Callable[[int], int | None]
 """From a table's number to the oldest sequence number that is still needed; None when nothing is."""
 
@@ -39,11 +42,6 @@ class Change:
     place: bytes
     before: bytes | None
     after: bytes | None
-
-    @property
-    def partition_hash(self) -> int:
-        """The first 8 bytes of the place: where in the hash space the item is."""
-        return int.from_bytes(self.place[:8], "big")
 
     @property
     def seconds(self) -> float:
@@ -71,11 +69,16 @@ def encode(flags: int, place: bytes, before: bytes | None, after: bytes | None) 
 
 def decode(sequence: int, value: bytes) -> Change:
     """An entry from its value."""
-    place_end = 9 + int.from_bytes(value[1:5], "big")
+    place_end = _PLACE + int.from_bytes(value[1:5], "big")
     before_end = place_end + int.from_bytes(value[5:9], "big")
     return Change(
-        sequence, value[0], value[9:place_end], value[place_end:before_end] or None, value[before_end:] or None
+        sequence, value[0], value[_PLACE:place_end], value[place_end:before_end] or None, value[before_end:] or None
     )
+
+
+def partition_hash(value: bytes) -> int:
+    """Where in the hash space the item of an entry is, from the entry's value."""
+    return int.from_bytes(value[_PLACE : _PLACE + 8], "big")
 
 
 class ChangeLog:
@@ -92,14 +95,30 @@ class ChangeLog:
         self.last_sequence = max(self.last_sequence + 1, sequence_at(self._clock.now()))
         return self.last_sequence
 
+    def following(self) -> int:
+        """The number that the next change has at the least. From now on that holds even if the clock is set back."""
+        self.pass_by(sequence_at(self._clock.now()) - 1)
+        return self.last_sequence + 1
+
+    def pass_by(self, sequence: int) -> None:
+        """Let every further change have a higher number than this one."""
+        self.last_sequence = max(self.last_sequence, sequence)
+
     def read(
         self, view: View, table: int, start: int, end: int | None = None, reverse: bool = False, limit: int = 0
     ) -> Iterator[Change]:
         """Changes of a table with start <= sequence < end, in order or backwards."""
+        for sequence, value in self.entries(view, table, start, end, reverse, limit):
+            yield decode(sequence, value)
+
+    def entries(
+        self, view: View, table: int, start: int, end: int | None = None, reverse: bool = False, limit: int = 0
+    ) -> Iterator[tuple[int, bytes]]:
+        """The same, not decoded: for readers that pass many by, told from `partition_hash`."""
         low = keyspace.log_key(table, start)
         high = keyspace.successor(keyspace.log_prefix(table)) if end is None else keyspace.log_key(table, end)
         for key, value in view.range(low, high, reverse, limit):
-            yield decode(keyspace.log_sequence(key), value)
+            yield keyspace.log_sequence(key), value
 
     def trim(self) -> None:
         """Remove what no holder needs."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Iterable
-from datetime import UTC, datetime
+from collections.abc import Container, Iterable
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from dynamometer.base.errors import ValidationException
@@ -24,29 +24,29 @@ _TAG_TEXT = re.compile(r"[\w\s+\-=.:/@]*")
 """Letters, digits and spaces of any script, and + - = . _ : / @ (measured on the service)."""
 
 
-def new_stream(specification: Body | None, now: float) -> Stream | None:
-    """The stream of a new table. Raises ValidationException."""
+def new_stream(specification: Body | None, now: float, labels: Container[str]) -> Stream | None:
+    """The stream of a new table. `labels`: those that are taken. Raises ValidationException."""
     if specification is None:
         return None
     view_type = specification.get("StreamViewType")
     if specification["StreamEnabled"]:
         if view_type is None:
             raise invalid("Table is being created with a stream enabled, UpdateViewType is required")
-        return Stream(stream_label(now), view_type, True)
+        return Stream(stream_label(now, labels), view_type, True)
     if view_type is not None:
         raise invalid("Table is being created with a stream disabled, UpdateViewType should not be specified")
     return None
 
 
-def change_stream(record: TableRecord, specification: Body, now: float) -> None:
-    """Enable or disable a table's stream. Raises ValidationException."""
+def change_stream(record: TableRecord, specification: Body, now: float, labels: Container[str]) -> None:
+    """Enable or disable a table's stream. `labels`: those that are taken. Raises ValidationException."""
     view_type, is_enabled = specification.get("StreamViewType"), record.stream is not None and record.stream.enabled
     if specification["StreamEnabled"]:
         if view_type is None:
             raise invalid("If stream is being enabled then UpdateViewType is required")
         if is_enabled:
             raise ValidationException(f"Table already has an enabled stream: TableName: {record.name}")
-        record.stream = Stream(stream_label(now), view_type, True)
+        record.stream = Stream(stream_label(now, labels), view_type, True)
         return
     if view_type is not None:
         raise invalid("If stream is being disabled, then UpdateViewType must not be specified")
@@ -55,9 +55,12 @@ def change_stream(record: TableRecord, specification: Body, now: float) -> None:
     record.stream.enabled = False
 
 
-def stream_label(now: float) -> str:
-    """The name of a stream: the moment it was enabled."""
-    return datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3]
+def stream_label(now: float, labels: Container[str]) -> str:
+    """The name of a stream: the moment it was enabled, or the first one after it that is no other stream's name."""
+    moment = datetime.fromtimestamp(now, UTC)
+    while (label := moment.strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3]) in labels:
+        moment += timedelta(milliseconds=1)
+    return label
 
 
 def encryption_key(specification: Body | None, account: str, region: str) -> str | None:

@@ -37,7 +37,7 @@ class Reaper:
         """One step over all tables; whether more is due at once."""
         more = False
         for table in self._engine.catalog.tables():
-            if table.ttl_attribute is not None and table.record.status == "ACTIVE":
+            if table.ttl_attribute is not None and table.record.status not in ("CREATING", "DELETING"):
                 more = self._reap_table(table) or more
         return more
 
@@ -49,23 +49,36 @@ class Reaper:
         end = keyspace.due_key(table.number, max(0, last), b"")
         keys = [key for key, _ in islice(engine.store.range(start, end, limit=STEP_ITEMS), STEP_ITEMS)]
         if keys:
-            prefix_length = len(keyspace.due_key(table.number, 0, b""))
-            places = [key[prefix_length:] for key in keys]
-            deleted, _ = engine.transact(lambda commit: self._delete(commit, table, places, now))
+            deleted, _ = engine.transact(lambda commit: _delete(commit, table, keys, now))
             self.deleted += deleted
         return len(keys) == STEP_ITEMS
 
-    def _delete(self, commit: Commit, table: Table, places: list[bytes], now: float) -> int:
-        keys = [table.prefix + place for place in places]
-        deleted = 0
-        for key, before in zip(keys, commit.read_all(keys), strict=True):
-            if before is None or table.ttl_attribute is None:
-                continue
-            expiry = expiry_of(before.item, table.ttl_attribute)
-            if expiry is not None and expiry < now:
-                commit.change(table, key, before, None, flags=SERVICE)
-                deleted += 1
-        return deleted
+
+def _delete(commit: Commit, table: Table, due_keys: list[bytes], now: float) -> int:
+    """Delete the items of due entries, if they say that they have expired; an entry that is wrong goes alone."""
+    assert table.ttl_attribute is not None, "only tables with a time to live are reaped"
+    prefix_length = len(keyspace.due_key(table.number, 0, b""))
+    keys = [table.prefix + due_key[prefix_length:] for due_key in due_keys]
+    deleted = 0
+    for due_key, key, before in zip(due_keys, keys, commit.read_all(keys), strict=True):
+        expiry = None if before is None else expiry_of(before.item, table.ttl_attribute)
+        if expiry is not None and expiry < now:
+            commit.change(table, key, before, None, flags=SERVICE)
+            deleted += 1
+        if expiry is None or due_key != keyspace.due_key(table.number, expiry, key[PREFIX_LENGTH:]):
+            commit.transaction.delete(due_key)
+    return deleted
+
+
+def resume(engine: Engine) -> None:
+    """After a start: begin unfinished backfills again, and remove what a table without a time to live still has."""
+    for table in engine.catalog.tables():
+        ttl = table.record.ttl
+        if ttl is not None and ttl.enabled and ttl.backfilling:
+            engine.jobs.append(ExpiryBackfill(engine, table))
+        elif ttl is not None and not ttl.enabled:
+            prefix = keyspace.due_prefix(table.number)
+            engine.store.delete_range(prefix, keyspace.successor(prefix))
 
 
 class ExpiryBackfill:

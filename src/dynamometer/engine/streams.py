@@ -1,26 +1,16 @@
 """DynamoDB Streams: a table's change log, cut into shards, for 24 hours.
 
 A stream has a record of its own, which outlives its being disabled and its table. It holds no items: those are in the
-change log (`log`), and a shard is a rectangle in it, a range of the hash space during a range of sequence numbers:
-
-    hashes   +---------+------+-------+     epoch 1: one partition; its shard rolls over after four hours
-             |         |      |   d   |     epoch 2: the table has two partitions: a split
-             |    a    |  b   +-------+
-             |         |      |   e   |     parents: b of a, d and e of b
-             +---------+------+-------+
-             start     4 h    split          sequence numbers
-
-So shards are computed, never stored; only the beginning of each epoch is. There is one open shard for each partition
-of the table, as on the service. A shard is listed until its last record is 24 hours old.
+change log (`log`), and its shards are computed from when it was enabled and how many partitions the table had since
+(`shards`). There is one open shard for each partition of the table, as on the service. A shard is listed until its
+last record is 24 hours old.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
-from zlib import crc32
 
 import orjson
 
@@ -30,13 +20,11 @@ from dynamometer.engine import keyspace
 from dynamometer.engine.catalog import Catalog, Table, World
 from dynamometer.engine.log import ChangeLog, sequence_at
 from dynamometer.engine.partitions import partitions_of
+from dynamometer.engine.shards import Epoch, Shard, shards_of, split
 from dynamometer.storage.interface import Store
 
 RETENTION_SECONDS = 24 * 3600
-SHARD_SECONDS = 4 * 3600
-"""A shard is replaced by a child after about four hours (widely reported, not documented)."""
 _STREAM_ARN = re.compile(r"arn:[a-z-]+:dynamodb:[a-z0-9-]*:\d*:table/[a-zA-Z0-9_.-]+/stream/.+").fullmatch
-_SHARD_SEQUENCES = SHARD_SECONDS * 1_000_000_000
 
 
 @dataclass(slots=True)
@@ -53,7 +41,7 @@ class Stream:
     sort: str | None
     created_at: float
     start: int
-    epochs: list[list[int]]
+    epochs: list[Epoch]
     end: int | None = None
     """The sequence number at which it was disabled."""
 
@@ -66,18 +54,6 @@ class Stream:
         return [self.partition] if self.sort is None else [self.partition, self.sort]
 
 
-@dataclass(frozen=True, slots=True)
-class Shard:
-    """Records with start <= sequence < end of items with low <= hash < high; `end` is None while it is open."""
-
-    shard_id: str
-    parent: str | None
-    start: int
-    end: int | None
-    low: int
-    high: int
-
-
 class Streams:
     """All streams of a store."""
 
@@ -85,16 +61,31 @@ class Streams:
         self._store = store
         self._clock = clock
         self._log = log
+        self._catalog = catalog
         self._settings = settings
         self._streams: dict[str, Stream] = {}
-        for _, raw in store.range(*keyspace.stream_range()):
-            stream = Stream(**orjson.loads(raw))
-            self._streams[stream.arn] = stream
+        self._open_by_table: dict[int, Stream] = {}
+        self._load()
         log.holders.append(self._needed)
         catalog.on_change.append(self.follow)
         for world in catalog.worlds():
             for table in world.tables.values():
                 self.follow(world, table)
+
+    def _load(self) -> None:
+        tables = {table.number for table in self._catalog.tables()}
+        for _, raw in list(self._store.range(*keyspace.stream_range())):
+            stream = Stream(**orjson.loads(raw))
+            self._streams[stream.arn] = stream
+            # no change may come before a boundary that shards already have, even if the clock was set back
+            self._log.pass_by(max(stream.epochs[-1][0], stream.end or 0))
+            if stream.end is not None:
+                continue
+            if stream.table_number in tables:
+                self._open_by_table[stream.table_number] = stream
+            else:
+                # the process ended after the table had gone and before this was noted
+                self._close(stream)
 
     # What happens to tables.
 
@@ -104,12 +95,12 @@ class Streams:
         wanted = record.stream if record.stream is not None and record.stream.enabled else None
         if record.status == "DELETING":
             wanted = None
-        for stream in list(self._streams.values()):
-            if stream.table_number == table.number and stream.end is None:
-                if wanted is None or wanted.label != stream.label:
-                    self._close(stream)
-                else:
-                    self._resize(stream, partitions_of(record))
+        stream = self._open_by_table.get(table.number)
+        if stream is not None:
+            if wanted is not None and wanted.label == stream.label:
+                self._resize(stream, partitions_of(record))
+                return
+            self._close(stream)
         if wanted is not None:
             self._open(world, table, wanted.label, wanted.view_type)
 
@@ -128,16 +119,18 @@ class Streams:
             start=start,
             epochs=[[start, partitions_of(table.record)]],
         )
-        if stream.arn not in self._streams:
-            self._streams[stream.arn] = stream
-            self._save(stream)
+        self._streams[stream.arn] = stream
+        self._open_by_table[table.number] = stream
+        self._save(stream)
 
-    def _resize(self, stream: Stream, partitions: int) -> None:
-        if stream.epochs[-1][1] != partitions:
+    def _resize(self, stream: Stream, needed: int) -> None:
+        partitions = split(stream.epochs[-1][1], needed)
+        if partitions != stream.epochs[-1][1]:
             stream.epochs.append([self._log.next_sequence(), partitions])
             self._save(stream)
 
     def _close(self, stream: Stream) -> None:
+        self._open_by_table.pop(stream.table_number, None)
         stream.end = self._log.next_sequence()
         self._save(stream)
 
@@ -153,7 +146,7 @@ class Streams:
         """What of a table's log is not yet 24 hours old and may still be read through a stream."""
         horizon = self.horizon()
         for stream in self._streams.values():
-            if stream.table_number == table and (stream.end is None or stream.end > horizon):
+            if stream.table_number == table and not _is_over(stream, horizon):
                 return horizon
         return None
 
@@ -166,25 +159,29 @@ class Streams:
     def of_world(self, world: World) -> list[Stream]:
         """The streams of an account and region that are listed, by ARN; those that are over are forgotten."""
         horizon = self.horizon()
-        listed = []
-        for stream in list(self._streams.values()):
-            if stream.end is not None and stream.end <= horizon:
-                del self._streams[stream.arn]
-                transaction = self._store.begin()
-                transaction.delete(self._key(stream))
-                transaction.commit()
-            elif stream.account == world.account and stream.region == world.region:
-                listed.append(stream)
-        return sorted(listed, key=lambda stream: stream.arn)
+        for stream in [stream for stream in self._streams.values() if _is_over(stream, horizon)]:
+            del self._streams[stream.arn]
+            transaction = self._store.begin()
+            transaction.delete(self._key(stream))
+            transaction.commit()
+        return sorted((s for s in self._streams.values() if self._is_in(s, world)), key=lambda stream: stream.arn)
+
+    def labels(self, world: World, table_name: str) -> set[str]:
+        """The labels that a table of this name has used for its streams."""
+        streams = [stream for stream in self._streams.values() if stream.table_name == table_name]
+        return {stream.label for stream in streams if self._is_in(stream, world)}
 
     def find(self, world: World, arn: str) -> Stream:
         """The stream with this ARN. Raises ValidationException for what is none, ResourceNotFoundException."""
         if not _STREAM_ARN(arn):
             raise ValidationException(f"Invalid StreamArn: {arn}")
-        for stream in self.of_world(world):
-            if stream.arn == arn:
-                return stream
-        raise ResourceNotFoundException(f"Requested resource not found: Stream: {arn} not found")
+        stream = self._streams.get(arn)
+        if stream is None or _is_over(stream, self.horizon()) or not self._is_in(stream, world):
+            raise ResourceNotFoundException(f"Requested resource not found: Stream: {arn} not found")
+        return stream
+
+    def _is_in(self, stream: Stream, world: World) -> bool:
+        return self._catalog.world(stream.account, stream.region) is world
 
     def status(self, stream: Stream) -> str:
         """ENABLING, ENABLED, DISABLING or DISABLED."""
@@ -195,32 +192,12 @@ class Streams:
 
     def shards(self, stream: Stream) -> list[Shard]:
         """The shards that are listed, oldest first, parents before children."""
-        horizon = self.horizon()
-        return [shard for shard in self._all_shards(stream) if shard.end is None or shard.end > horizon]
-
-    def _all_shards(self, stream: Stream) -> Iterator[Shard]:
-        now = max(self._log.last_sequence + 1, sequence_at(self._clock.now()))
-        above: list[Shard] = []
-        for number, (start, partitions) in enumerate(stream.epochs):
-            last = stream.epochs[number + 1][0] if number + 1 < len(stream.epochs) else stream.end
-            while True:
-                end: int | None = start + _SHARD_SEQUENCES
-                if last is not None and last <= start + _SHARD_SEQUENCES:
-                    end = last
-                elif now <= start + _SHARD_SEQUENCES:
-                    end = None
-                above = [_shard(stream, start, end, part, partitions, above) for part in range(partitions)]
-                yield from above
-                if end is None or end == last:
-                    break
-                start = end
+        return shards_of(stream.arn, stream.epochs, stream.end, self._log.following(), self.horizon())
 
 
-def _shard(stream: Stream, start: int, end: int | None, part: int, partitions: int, above: list[Shard]) -> Shard:
-    low, high = (part << 64) // partitions, ((part + 1) << 64) // partitions
-    parent = next((shard.shard_id for shard in above if shard.low <= low < shard.high), None)
-    digest = crc32(f"{stream.arn}/{start}/{part}/{partitions}".encode())
-    return Shard(f"shardId-{start // 1_000_000:020d}-{digest:08x}", parent, start, end, low, high)
+def _is_over(stream: Stream, horizon: int) -> bool:
+    """Disabled, and nothing of it can be read any more."""
+    return stream.end is not None and stream.end <= horizon
 
 
 def sequence_text(sequence: int) -> str:

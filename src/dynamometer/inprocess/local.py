@@ -84,6 +84,14 @@ class Local:
             return str(credentials.access_key)
         return self.account
 
+    def catch_up(self) -> None:
+        """Do all background work that there is now: deletions by time to live, backfills, deliveries to Kinesis.
+
+        Some of it is done after each request; tests that turn a clock want all of it at once.
+        """
+        with self._lock:
+            self.engine.catch_up()
+
     # Clients.
 
     def client(self, service_name: str = "dynamodb", region_name: str | None = None, **kwargs: Any) -> Any:

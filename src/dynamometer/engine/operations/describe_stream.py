@@ -7,7 +7,8 @@ from typing import Any
 from dynamometer.base.errors import ValidationException
 from dynamometer.engine.catalog import World
 from dynamometer.engine.engine import Engine
-from dynamometer.engine.streams import Shard, sequence_text
+from dynamometer.engine.shards import Shard
+from dynamometer.engine.streams import sequence_text
 
 Body = dict[str, Any]
 PAGE_MAX = 100
@@ -23,8 +24,8 @@ def run(engine: Engine, world: World, body: Body) -> Body:
         shards = [shard for shard in shards if shard.parent == wanted["ShardId"]]
     after = body.get("ExclusiveStartShardId")
     if after is not None:
-        shards = [shard for shard in shards if shard.shard_id > after]
-    page = sorted(shards, key=lambda shard: shard.shard_id)[: body.get("Limit", PAGE_MAX)]
+        shards = _after(shards, after)
+    page = shards[: body.get("Limit", PAGE_MAX)]
     description: Body = {
         "StreamArn": stream.arn,
         "StreamLabel": stream.label,
@@ -38,6 +39,14 @@ def run(engine: Engine, world: World, body: Body) -> Body:
     if len(page) < len(shards):
         description["LastEvaluatedShardId"] = page[-1].shard_id
     return {"StreamDescription": description}
+
+
+def _after(shards: list[Shard], shard_id: str) -> list[Shard]:
+    """What follows a shard in the list. That of a page that was read before may be trimmed by now."""
+    for number, shard in enumerate(shards, 1):
+        if shard.shard_id == shard_id:
+            return shards[number:]
+    return [shard for shard in shards if shard.shard_id > shard_id]
 
 
 def _key_schema(partition: str, sort: str | None) -> list[Body]:
