@@ -54,8 +54,8 @@ def shards_of(arn: str, epochs: list[Epoch], end: int | None, following: int, ho
     shards: list[Shard] = []
     for number, (begin, partitions) in enumerate(epochs):
         last = epochs[number + 1][0] if number + 1 < len(epochs) else end
-        above = _last_of(epochs, number - 1) if number else None
-        for start, finish, above in _generations(begin, partitions, last, above, following, horizon):
+        parents = _last_of(epochs, number - 1) if number else None
+        for start, finish, above in _generations(begin, partitions, last, parents, following, horizon):
             if finish is None or finish > horizon:
                 shards += _generation(arn, start, finish, partitions, above)
     return shards
@@ -101,5 +101,6 @@ def _generation(
 
 
 def _shard_id(arn: str, start: int, part: int, partitions: int) -> str:
-    digest = crc32(f"{arn}/{start}/{part}/{partitions}".encode())
-    return f"shardId-{start // 1_000_000:020d}-{digest:08x}"
+    """Ids sort as shards are listed: readers rely on it (measured on the service)."""
+    digest = crc32(f"{arn}/{start}/{partitions}".encode()) & 0xFFFF
+    return f"shardId-{start // 1_000_000:020d}-{part:04x}{digest:04x}"
