@@ -26,6 +26,7 @@ from dynamometer.engine import keyspace, records
 from dynamometer.engine.arns import table_name_of
 from dynamometer.engine.backfill import Backfill
 from dynamometer.engine.codec import IndexCodec, compile_key
+from dynamometer.engine.insights import Contributors, contributors
 from dynamometer.engine.records import IndexRecord, TableRecord
 from dynamometer.engine.vectors.cache import VectorCache
 from dynamometer.engine.vectors.codec import VectorCodec
@@ -40,7 +41,7 @@ SHARED_REGION = "us-east-1"
 class Index:
     """A secondary index at work. `backfilling`: it is written, but not read yet."""
 
-    __slots__ = ("backfilling", "codec", "counters_key", "number", "prefix", "schema", "status", "vectors")
+    __slots__ = ("backfilling", "codec", "counters_key", "insights", "number", "prefix", "schema", "status", "vectors")
 
     def __init__(self, table_number: int, number: int, schema: IndexSchema) -> None:
         self.number = number
@@ -55,6 +56,7 @@ class Index:
             self.codec, self.vectors = VectorCodec(schema, self.prefix), VectorCache(schema)
         self.status = "CREATING"
         self.backfilling = False
+        self.insights: Contributors | None = None
 
 
 class Table:
@@ -66,6 +68,7 @@ class Table:
         "encode_key",
         "has_local",
         "indexes",
+        "insights",
         "is_followed",
         "is_logged",
         "key",
@@ -93,6 +96,7 @@ class Table:
         self.key_count = len(self.key.attributes)
         self.encode_key = compile_key(self.key, self.prefix)
         self.last_sequence = 0
+        self.insights: Contributors | None = None
         self.indexes: dict[str, Index] = {}
         self.show(record)
 
@@ -105,7 +109,9 @@ class Table:
             index = known.get(each.number) or Index(record.number, each.number, record.index_schema(each))
             index.status = each.status
             index.backfilling = each.backfilling or each.status == "CREATING"
+            index.insights = contributors(index.insights, record.insights.get(each.name), index.schema.key)
             self.indexes[each.name] = index
+        self.insights = contributors(self.insights, record.insights.get(""), self.key)
         self.maintained = [index for index in self.indexes.values() if index.status != "DELETING"]
         self.has_local = any(not index.schema.is_global for index in self.maintained)
         vectors = [index.schema.vector for index in self.maintained if index.schema.vector is not None]
@@ -289,6 +295,8 @@ class Catalog:
         for number in numbers:
             self._remove_data(record.number, number)
         record.indexes = [index for index in record.indexes if index.number not in numbers]
+        for index in gone:
+            record.insights.pop(index.name, None)
         record.prune_attributes()
         self.save(world, table, record)
 

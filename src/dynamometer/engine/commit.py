@@ -65,10 +65,11 @@ def expiry_of(item: Item, attribute: str) -> int | None:
 
     A fraction counts as its numeric value: the item has expired once the clock is past it.
     """
-    text = item.get(attribute, {}).get("N")
-    if text is None or text[0] == "-" or len(text.partition(".")[0]) > EXPIRY_DIGITS_MAX:
+    value = item.get(attribute)
+    if value is None or "N" not in value:
         return None
-    return int(text.partition(".")[0])
+    seconds = value["N"].partition(".")[0]
+    return int(seconds) if seconds[0] != "-" and len(seconds) <= EXPIRY_DIGITS_MAX else None
 
 
 def _vector_table_units(dimensions: dict[str, int], before: Image | None, after: Image | None) -> int:
@@ -231,6 +232,10 @@ class Commit:
                 self.transaction.put(new.key, new.value)
         old_size = old.size if old is not None else None
         new_size = new.size if new is not None else None
+        if index.insights is not None:
+            for entry in (new, old) if not same_key else (new,):
+                if entry is not None:
+                    index.insights.accessed(entry.content)
         if index.vectors is not None:
             for entry in (old, new):
                 if entry is not None:

@@ -116,6 +116,17 @@ class Policy:
 
 
 @dataclass(slots=True)
+class Insights:
+    """Contributor insights of a table or an index. `until`: when ENABLING or DISABLING is over; `rules_at` in ms."""
+
+    enabled: bool
+    mode: str
+    changed_at: float
+    until: float | None
+    rules_at: int
+
+
+@dataclass(slots=True)
 class Vector:
     """What makes an index a vector index. `search_schema`: all its attributes; the others than `partition` filter."""
 
@@ -190,6 +201,8 @@ class TableRecord:
     tags: dict[str, str] = field(default_factory=dict)
     policies: dict[str, Policy] = field(default_factory=dict)
     """Of the table, under "", and of its streams, under their labels."""
+    insights: dict[str, Insights] = field(default_factory=dict)
+    """Of the table, under "", and of its global indexes, under their names."""
     recovery: Recovery | None = None
     restore: Restore | None = None
     is_archived: bool = False
@@ -296,5 +309,6 @@ def _table(value: dict[str, Any]) -> TableRecord:
         "recovery": None if value.get("recovery") is None else Recovery(**value["recovery"]),
         "restore": None if value.get("restore") is None else Restore(**value["restore"]),
         "policies": {name: Policy(**policy) for name, policy in value.get("policies", {}).items()},
+        "insights": {name: Insights(**insights) for name, insights in value.get("insights", {}).items()},
     }
     return TableRecord(**value | parts)

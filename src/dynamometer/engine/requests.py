@@ -43,17 +43,23 @@ def table_named(world: World, name: str) -> Table:
 def item_key(table: Table, item: Item) -> bytes:
     """The storage key of a whole, normalised item. Raises ValidationException."""
     try:
-        return table.encode_key(item)
+        key = table.encode_key(item)
     except UNUSUAL:
         explain_item_key(table.key, item)
         raise
+    if table.insights is not None:
+        table.insights.accessed(item)
+    return key
 
 
 def lookup_key(table: Table, key: Item) -> bytes:
     """The storage key of a normalised Key: the key attributes and nothing else. Raises ValidationException."""
     try:
         if len(key) == table.key_count:
-            return table.encode_key(key)
+            storage_key = table.encode_key(key)
+            if table.insights is not None:
+                table.insights.accessed(key)
+            return storage_key
     except UNUSUAL:
         pass
     explain_lookup_key(table.key, key)
@@ -63,11 +69,14 @@ def lookup_key(table: Table, key: Item) -> bytes:
 def batch_item_key(table: Table, item: Item) -> bytes:
     """As `item_key`, in the words of BatchWriteItem, which calls every mismatch one of the schema."""
     try:
-        return table.encode_key(item)
+        key = table.encode_key(item)
     except UNUSUAL:
         check_key_shape(table.key, {name: item[name] for name in table.key.names if name in item})
         explain_item_key(table.key, item)
         raise
+    if table.insights is not None:
+        table.insights.accessed(item)
+    return key
 
 
 def check_item_size(size_bytes: int) -> None:

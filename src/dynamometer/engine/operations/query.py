@@ -68,6 +68,9 @@ def _bounds(table: Table, index: Index | None, schema: KeySchema, bound: Bound, 
     partition, leading, last = match_key_schema(bound.key_condition.resolve(bound.values), schema, legacy)
     types = [attribute.type for attribute in schema.partition]
     payloads: list[Any] = [value[key_type] for value, key_type in zip(partition, types, strict=True)]
+    insights = table.insights if index is None else index.insights
+    if insights is not None:
+        insights.queried(payloads)
     prefix = reading.collection_prefix(table.prefix if index is None else index.prefix, types, payloads)
     try:
         for attribute, value in zip(schema.sort, leading, strict=False):
