@@ -116,9 +116,10 @@ def read_checked(wire: Body | None) -> Item | None:
     return read_item(wire)
 
 
-def assert_refused(status: int, body: Body, refusal: Refused) -> None:
-    assert status == 400, (status, body)
+def assert_refused(status: int, body: Body, refusal: Refused, call: object = None) -> None:
+    """An answer is this refusal. `call` is shown when it is not."""
+    assert status == 400, (status, body, call)
     code = body["__type"].rpartition("#")[2]
     message = body.get("message", body.get("Message"))
-    assert code == refusal.code, (body, refusal.texts)
-    assert message in refusal.texts, (message, refusal.texts)
+    assert code == refusal.code, (body, refusal.texts, call)
+    assert message in refusal.texts, (message, refusal.texts, call)

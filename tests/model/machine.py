@@ -73,7 +73,7 @@ class DataPlane(RuleBasedStateMachine):
 
     def refuse(self, operation: str, body: Body, refusal: Refused) -> None:
         status, answer = self.driver.call(operation, body)
-        assert_refused(status, answer, refusal)
+        assert_refused(status, answer, refusal, (operation, body))
         if isinstance(refusal, ConditionFailed):
             assert read_checked(answer.get("Item")) == refusal.item
 

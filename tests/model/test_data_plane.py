@@ -7,7 +7,7 @@ A failure prints the shortest run of steps that shows it.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -52,7 +52,7 @@ def test_the_engine_does_what_the_model_does_for_long(driver: Driver) -> None:
     run(driver, settings(max_examples=SOAK_EXAMPLES, stateful_step_count=60))
 
 
-def run(driver: Driver, profile: settings) -> None:
+def run(driver: Driver, profile: settings, phases: Sequence[Phase] = (Phase.generate, Phase.shrink)) -> None:
     class Machine(Reading):
         connect = staticmethod(lambda: driver)
 
@@ -60,7 +60,7 @@ def run(driver: Driver, profile: settings) -> None:
         profile,
         deadline=None,
         suppress_health_check=list(HealthCheck),
-        phases=[Phase.generate, Phase.shrink],
+        phases=phases,
         print_blob=True,
     )
     run_state_machine_as_test(Machine, settings=quick)  # type: ignore[no-untyped-call]
