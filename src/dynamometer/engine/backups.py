@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from dynamometer.base.errors import BackupInUseException, BackupNotFoundException, StoreConflict
+from dynamometer.base.errors import BackupInUseException, BackupNotFoundException, StoreConflict, ValidationException
 from dynamometer.engine import keyspace, records
 from dynamometer.engine.arns import backup_of
 from dynamometer.engine.catalog import Table, World
@@ -114,7 +114,6 @@ class Backups:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._store = engine.store
-        self._running: list[Copy] = []
         self._expiring: dict[bytes, float] = {}
         for _, raw in list(engine.store.range(*keyspace.backup_range())):
             self._resume(Backup(**orjson.loads(raw)))
@@ -161,14 +160,9 @@ class Backups:
         )
 
     def _start(self, table: Table, backup: Backup) -> None:
-        copy = Copy(self, self._engine, table, backup)
-        self._running.append(copy)
+        copy = Copy(self._engine, table, backup)
         if not copy.step():
             self._engine.jobs.append(copy)
-
-    def finished(self, copy: Copy) -> None:
-        """A copy is complete."""
-        self._running.remove(copy)
 
     def _resume(self, backup: Backup) -> None:
         """After a restart: finish what was going on."""
@@ -189,7 +183,8 @@ class Backups:
 
     def is_copying(self, table: Table) -> bool:
         """Whether a backup of the table is being made."""
-        return any(copy.backup.source_number == table.number for copy in self._running)
+        copies = (job for job in self._engine.jobs if isinstance(job, Copy))
+        return any(copy.backup.source_number == table.number for copy in copies)
 
     def find(self, arn: str) -> Backup:
         """The backup with this ARN. Raises BackupNotFoundException."""
@@ -208,8 +203,10 @@ class Backups:
         """The backups of an account and region, or of one table, by table and moment, behind the one named `after`."""
         start = prefix = keyspace.backups_prefix(world.account, world.region, table_name)
         end = keyspace.successor(prefix)
-        place = None if after is None else backup_of(after)
-        if place is not None:
+        if after is not None:
+            place = backup_of(after)
+            if place is None:
+                raise ValidationException(f"Invalid BackupArn: {after}")  # assumed, after the text for streams
             start = max(start, keyspace.backup_key(*place) + b"\0")
         now = self._engine.clock.now()
         for _, raw in self._store.range(start, end):
@@ -260,8 +257,7 @@ class Backups:
 class Copy:
     """The copying of one table's items into a backup, a bounded piece at a time."""
 
-    def __init__(self, backups: Backups, engine: Engine, table: Table, backup: Backup) -> None:
-        self._backups = backups
+    def __init__(self, engine: Engine, table: Table, backup: Backup) -> None:
         self._store = engine.store
         self._cut = len(table.prefix)
         self._items = engine.store.range(table.prefix, keyspace.successor(table.prefix))
@@ -287,6 +283,4 @@ class Copy:
             transaction.rollback()
             return False
         self._piece = None
-        if is_last:
-            self._backups.finished(self)
         return is_last

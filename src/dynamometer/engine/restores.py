@@ -128,7 +128,9 @@ class RestoreJob:
         record = records.copy(self._table.record)
         assert record.restore is not None, "it is a restore's table"
         record.restore.is_running = False
-        until = max(engine.clock.now(), record.created_at + engine.settings.table_transition_seconds)
+        until, transition_seconds = engine.clock.now(), engine.settings.table_transition_seconds
+        if transition_seconds:
+            until = max(until, record.created_at + transition_seconds)
         record.until = until
         for index in record.indexes:
             index.until = until
