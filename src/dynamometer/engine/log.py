@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from struct import Struct
 
 from dynamometer.base.clock import Clock
 from dynamometer.engine import keyspace
@@ -26,7 +27,9 @@ SERVICE = 1
 REPLICATED = 2
 """Flag: the change was made in another region first."""
 
-_PLACE = 9
+_HEAD = Struct(">BII")
+"""Flags, and the lengths of place and before."""
+_PLACE = _HEAD.size
 """Where the place begins in an entry's value."""
 
 Holder = Callable[[int], int | None]
@@ -57,23 +60,16 @@ def sequence_at(seconds: float) -> int:
 def encode(flags: int, place: bytes, before: bytes | None, after: bytes | None) -> bytes:
     """An entry's value: flags, then three parts with their lengths; a missing image has none."""
     before, after = before or b"", after or b""
-    return b"%c%b%b%b%b%b" % (
-        flags,
-        len(place).to_bytes(4, "big"),
-        len(before).to_bytes(4, "big"),
-        place,
-        before,
-        after,
-    )
+    return _HEAD.pack(flags, len(place), len(before)) + place + before + after
 
 
 def decode(sequence: int, value: bytes) -> Change:
     """An entry from its value."""
-    place_end = _PLACE + int.from_bytes(value[1:5], "big")
-    before_end = place_end + int.from_bytes(value[5:9], "big")
-    return Change(
-        sequence, value[0], value[_PLACE:place_end], value[place_end:before_end] or None, value[before_end:] or None
-    )
+    flags, place_length, before_length = _HEAD.unpack_from(value)
+    place_end = _PLACE + place_length
+    before_end = place_end + before_length
+    before, after = value[place_end:before_end] or None, value[before_end:] or None
+    return Change(sequence, flags, value[_PLACE:place_end], before, after)
 
 
 def partition_hash(value: bytes) -> int:
@@ -92,8 +88,11 @@ class ChangeLog:
 
     def next_sequence(self) -> int:
         """The number of the next change: now, or just after the last one."""
-        self.last_sequence = max(self.last_sequence + 1, sequence_at(self._clock.now()))
-        return self.last_sequence
+        sequence = int(self._clock.now() * 1_000_000) * 1000
+        if sequence <= self.last_sequence:
+            sequence = self.last_sequence + 1
+        self.last_sequence = sequence
+        return sequence
 
     def following(self) -> int:
         """The number that the next change has at the least. From now on that holds even if the clock is set back."""
