@@ -297,6 +297,8 @@ class Catalog:
         record.indexes = [index for index in record.indexes if index.number not in numbers]
         for index in gone:
             record.insights.pop(index.name, None)
+            for kind in ("Read/", "Write/"):
+                record.scaling.pop(kind + index.name, None)
         record.prune_attributes()
         self.save(world, table, record)
 

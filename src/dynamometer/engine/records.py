@@ -127,6 +127,17 @@ class Insights:
 
 
 @dataclass(slots=True)
+class Scaling:
+    """Auto scaling of the read or the write capacity of a table or an index. `target`: percent; `options`: as given."""
+
+    minimum: int
+    maximum: int
+    policy: str
+    target: float
+    options: dict[str, Any]
+
+
+@dataclass(slots=True)
 class Vector:
     """What makes an index a vector index. `search_schema`: all its attributes; the others than `partition` filter."""
 
@@ -203,8 +214,12 @@ class TableRecord:
     """Of the table, under "", and of its streams, under their labels."""
     insights: dict[str, Insights] = field(default_factory=dict)
     """Of the table, under "", and of its global indexes, under their names."""
+    scaling: dict[str, Scaling] = field(default_factory=dict)
+    """`Read/` and `Write/` of the table, and the same with an index's name behind them."""
     recovery: Recovery | None = None
     restore: Restore | None = None
+    import_label: str | None = None
+    """The import that made the table and fills it: it stays CREATING until that has ended."""
     is_archived: bool = False
     """Its items are a backup's from now on: they stay when the table is removed."""
     version: int = VERSION
@@ -309,6 +324,7 @@ def _table(value: dict[str, Any]) -> TableRecord:
         "recovery": None if value.get("recovery") is None else Recovery(**value["recovery"]),
         "restore": None if value.get("restore") is None else Restore(**value["restore"]),
         "policies": {name: Policy(**policy) for name, policy in value.get("policies", {}).items()},
+        "scaling": {name: Scaling(**scaling) for name, scaling in value.get("scaling", {}).items()},
         "insights": {name: Insights(**insights) for name, insights in value.get("insights", {}).items()},
     }
     return TableRecord(**value | parts)

@@ -39,6 +39,7 @@ CONTROL_OPERATIONS = (
     "DescribeEndpoints",
     "DescribeLimits",
     "DescribeTable",
+    "DescribeTableReplicaAutoScaling",
     "DescribeTimeToLive",
     "GetResourcePolicy",
     "ListBackups",
@@ -53,6 +54,7 @@ CONTROL_OPERATIONS = (
     "UpdateContinuousBackups",
     "UpdateContributorInsights",
     "UpdateTable",
+    "UpdateTableReplicaAutoScaling",
     "UpdateTimeToLive",
 )
 STREAM_OPERATIONS = ("DescribeStream", "GetRecords", "GetShardIterator", "ListStreams")
