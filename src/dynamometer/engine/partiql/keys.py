@@ -121,11 +121,15 @@ class Read:
 
 @dataclass(slots=True)
 class KeyPlan:
-    """The reads of a keyed SELECT, by partition key and sort key; `exact` if they need no filter."""
+    """The reads of a keyed SELECT, by partition key and sort key; `exact` if they need no filter.
+
+    `filters`: those of every alternative, of those too that can't hold anything.
+    """
 
     reads: list[Read]
     partitions: int
     exact: bool
+    filters: list[list[Condition]]
 
 
 def is_keyed(tree: Condition, partition: str) -> bool:
@@ -161,8 +165,13 @@ class Planner:
         reads.sort(key=_place)
         partitions = len({read.partition for read in reads})
         exact = all(not read.filters and not read.negated for read in reads) and len(reads) == len(branches)
+        branches.sort(key=self._raw)
         merged = self._without_overlap(reads)
-        return KeyPlan(merged, partitions, exact and len(merged) == len(reads))
+        return KeyPlan(merged, partitions, exact and len(merged) == len(reads), [branch.filters for branch in branches])
+
+    def _raw(self, branch: Branch) -> bytes:
+        key_type = self._partition.type
+        return keys.ENCODERS[key_type](branch.partition[0][key_type])
 
     def _alternatives(self, tree: Condition) -> list[list[Condition]]:
         """The WHERE as alternatives, each a list of conjuncts; ORs that name no key attribute stay together."""
@@ -259,7 +268,6 @@ class Planner:
         if any(other != value for other in branch.partition):
             return None
         key_type = self._partition.type
-        raw = keys.ENCODERS[key_type](value[key_type])
         prefix = reading.collection_prefix(self._prefix, [key_type], [value[key_type]])
         start, end = prefix, successor(prefix)
         whole_key = self._is_table and self._sort is None
@@ -277,7 +285,7 @@ class Planner:
             whole_key = whole_key or (self._is_table and operator == "=")
         if start >= end:
             return None
-        return Read(raw, start, end, branch.negated, branch.filters, whole_key)
+        return Read(self._raw(branch), start, end, branch.negated, branch.filters, whole_key)
 
     def _without_overlap(self, reads: list[Read]) -> list[Read]:
         """The reads of each collection, refused where they overlap, or made one where a condition is negated."""
@@ -298,15 +306,13 @@ def _place(read: Read) -> tuple[bytes, bytes]:
     return read.partition, read.start
 
 
-def unprojected_filters(reads: list[Read], projected: frozenset[str]) -> list[str]:
-    """The attributes that the last read filters by and the index lacks; none if any read has no such filter."""
+def unprojected_filters(alternatives: list[list[Condition]], projected: frozenset[str]) -> list[str]:
+    """The attributes that the last alternative filters by and the index lacks; none if one has no such filter."""
     names: list[str] = []
-    for read in reads:
+    for filters in alternatives:
         names = [
             name
-            for name in dict.fromkeys(
-                str(path.elements[0]) for condition in read.filters for path in paths_of(condition)
-            )
+            for name in dict.fromkeys(str(path.elements[0]) for condition in filters for path in paths_of(condition))
             if name not in projected
         ]
         if not names:

@@ -65,7 +65,7 @@ class Query:
         index = self.index
         if index is None or self.plan is None or index.schema.projected is None:
             return
-        missing = unprojected_filters(self.plan.reads, index.schema.projected)
+        missing = unprojected_filters(self.plan.filters, index.schema.projected)
         if missing:
             raise ValidationException(
                 f"One or more parameter values were invalid: Secondary index {index.schema.name} does not project one "
