@@ -55,6 +55,12 @@ class Settings:
     recovery_lag_seconds: float = _setting(
         300.0, "how far behind now the latest moment is that point-in-time recovery restores", low=0, high=86400
     )
+    s3_folder: str | None = _setting(
+        None, "folder that stands for S3 in exports, imports and bulk puts: its sub-folders are the buckets"
+    )
+    s3_endpoint: str | None = _setting(
+        None, "URL of the S3-compatible service for exports, imports and bulk puts; credentials as for any AWS client"
+    )
     item_collection_limit_bytes: int = _setting(
         10 * GIB, "largest item collection of a table with a local secondary index", low=1
     )
@@ -77,6 +83,8 @@ class Settings:
         if (self.tls_cert is None) != (self.tls_key is None):
             missing, given = ("tls_key", "tls_cert") if self.tls_key is None else ("tls_cert", "tls_key")
             raise SettingsError(f"{given} is set but {missing} is not: HTTPS needs both")
+        if self.s3_folder is not None and self.s3_endpoint is not None:
+            raise SettingsError("s3_folder and s3_endpoint are both set: choose one place for the buckets")
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,6 +108,26 @@ class InvalidRestoreTimeException(ServiceError):
     """The moment is not in the window of the table's past."""
 
 
+class ExportConflictException(ServiceError):
+    """The token of an export came with other parameters."""
+
+
+class ExportNotFoundException(ServiceError):
+    """No such export."""
+
+
+class InvalidExportTimeException(ServiceError):
+    """The moment is not in the window of the table's past."""
+
+
+class ImportConflictException(ServiceError):
+    """The token of an import came with other parameters."""
+
+
+class ImportNotFoundException(ServiceError):
+    """No such import."""
+
+
 class PolicyNotFoundException(ServiceError):
     """No policy, or not the revision of it that the request expects."""
 

@@ -24,19 +24,25 @@ _UNWANTED = "ProvisionedThroughput should not be specified for index: {} when Bi
 
 
 def run(engine: Engine, world: World, body: Body) -> Body:
-    record = _record(engine, world, body)
-    existing = world.tables.get(record.name)
-    if existing is not None and engine.catalog.settle(world, existing) is not None:
-        state = existing.record.status
-        if state in ("CREATING", "DELETING"):
-            state = "created" if state == "CREATING" else "deleted"
-            raise ResourceInUseException(f"{IN_USE}Table is being {state}: {record.name}")
-        raise ResourceInUseException(f"Table already exists: {record.name}")
+    record = record_of(engine, world, body)
+    check_free(engine, world, record.name)
     table, _ = engine.catalog.create(world, record)
     return {"TableDescription": describe.new_table(engine.store, engine.clock.now(), table, body)}
 
 
-def _record(engine: Engine, world: World, body: Body) -> TableRecord:
+def check_free(engine: Engine, world: World, name: str) -> None:
+    """Raise ResourceInUseException when there is a table of the name."""
+    existing = world.tables.get(name)
+    if existing is None or engine.catalog.settle(world, existing) is None:
+        return
+    state = existing.record.status
+    if state in ("CREATING", "DELETING"):
+        state = "created" if state == "CREATING" else "deleted"
+        raise ResourceInUseException(f"{IN_USE}Table is being {state}: {name}")
+    raise ResourceInUseException(f"Table already exists: {name}")
+
+
+def record_of(engine: Engine, world: World, body: Body) -> TableRecord:
     """The request's checks in the service's order, and what it makes."""
     for member in NOT_BUILT:
         if member in body:
