@@ -51,7 +51,7 @@ class Table:
     name: str
     key: KeyDefinition
     indexes: tuple[Index, ...] = ()
-    items: dict[Position, Item] = field(default_factory=dict)
+    items: dict[Position, Item] = field(default_factory=dict, repr=False)
 
     @property
     def has_local_index(self) -> bool:

@@ -70,18 +70,10 @@ class Outcome:
 def decide(write: Write, factor: int = 1) -> Outcome:
     """What a write does; nothing is changed yet."""
     table = write.table
-    if isinstance(write, Put):
-        schema, empty = table.check_item_keys(write.item)
-        if size_of(write.item) > ITEM_BYTES_MAX:
-            empty.append(TOO_LARGE)
-        if schema or empty:
-            raise Refused(*schema, *empty)
-        key = table.key_of(write.item)
-    else:
-        key = write.key
-        texts = _faults(write)
-        if texts:
-            raise Refused(*texts)
+    texts = _faults(write)
+    if texts:
+        raise Refused(*texts)
+    key = table.key_of(write.item) if isinstance(write, Put) else write.key
     before = table.find(key)
     held = write.condition is None or write.condition.holds(before)
     after = _after(write, before, key, held)
@@ -204,29 +196,6 @@ def _faults(write: Write) -> list[str]:
     if not faults and isinstance(write, Update):
         faults = table.index_type_faults(literals(write.actions))
     return faults
-
-
-def _first_mistake(writes: list[Write], reasons: list[Refused | None]) -> list[Refused | None]:
-    """Evaluation stops at the first mistake, and the other actions show no reason; conditions are all reported.
-
-    Which of several mistakes is the first is told only where all can be seen without an item.
-    """
-    failed = [reason for reason in reasons if reason]
-    mistakes = [reason for reason in failed if not isinstance(reason, ConditionFailed)]
-    if not mistakes:
-        return reasons
-    early = [reason for write, reason in zip(writes, reasons, strict=True) if reason and _faults(write)]
-    if len(failed) > 1 and len(early) < len(failed):
-        raise Unknown
-    return [reason if reason is mistakes[0] else None for reason in reasons]
-
-
-def _faults(write: Write) -> list[str]:
-    """Mistakes that can be told without an item. Empty values and too large items refuse a transaction as a whole."""
-    if not isinstance(write, Put):
-        return write.table.key_faults(write.key)
-    schema, empty = write.table.check_item_keys(write.item)
-    return [*schema, *empty, TOO_LARGE] if size_of(write.item) > ITEM_BYTES_MAX else [*schema, *empty]
 
 
 def has_twins(writes: list[Put | Erase] | list[Write]) -> bool:
