@@ -13,13 +13,16 @@ pays for one comparison of every access.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dynamometer.base.errors import ResourceNotFoundException, ValidationException
 from dynamometer.engine.codec import Item
 from dynamometer.engine.records import IndexRecord, Insights, TableRecord
 from dynamometer.engine.sketch import Frequent, Sketch
 from dynamometer.model.schema import KeySchema
+
+if TYPE_CHECKING:
+    from dynamometer.engine.catalog import World
 
 Body = dict[str, Any]
 
@@ -69,6 +72,18 @@ class Contributors:
     def report(self) -> dict[str, list[Frequent[Keys]]]:
         """What each rule has counted, the most frequent keys first."""
         return {kind: sketch.top(CONTRIBUTORS_MAX) for kind, sketch in self._rules.items()}
+
+
+def report(world: World, table: str, index: str | None = None) -> dict[str, list[Frequent[Keys]]]:
+    """What the rules of a table or a global index have counted since they were there. Raises ResourceNotFoundException.
+
+    Empty where there are no insights.
+    """
+    found: Any = world.catalog.find(world, table)
+    if index is not None:
+        subject(found.record, index)
+        found = found.indexes[index]
+    return {} if found.insights is None else found.insights.report()
 
 
 def rule_kinds(mode: str, has_sort_key: bool) -> list[str]:

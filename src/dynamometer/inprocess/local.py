@@ -24,7 +24,9 @@ from botocore.credentials import Credentials
 from dynamometer.base.clock import Clock, SystemClock
 from dynamometer.base.config import SETTINGS, Settings, SettingsError
 from dynamometer.base.rng import seeded
+from dynamometer.engine import insights
 from dynamometer.engine.engine import Engine
+from dynamometer.engine.sketch import Frequent
 from dynamometer.inprocess.shortcut import Shortcut
 from dynamometer.inprocess.transport import Headers
 from dynamometer.storage.interface import Store
@@ -147,6 +149,14 @@ class Local:
                 )
 
         base_classes.insert(0, InProcess)
+
+    # What only this engine can tell.
+
+    def contributors(self, table: str, index: str | None = None) -> dict[str, list[Frequent[tuple[str, ...]]]]:
+        """What the rules of Contributor Insights would show: the most frequent keys, by kind of rule (PKC, SKC, PKT,
+        SKT). Empty unless UpdateContributorInsights has switched them on for the table or global index."""
+        with self._lock:
+            return insights.report(self.engine.world(self.account, self.region_name), table, index)
 
     # Routing.
 
