@@ -5,6 +5,7 @@
     counters   the numbers and sizes that DescribeTable reports are those of the contents
     sizes      so are the sizes of item collections
     backups    have the items that they count
+    changes    the change log is readable and ends in what is there; items with a time to live are found when it is over
     rest       nothing is kept for a table, an index, a backup or a token that does not exist
 
 Reads only. One pass over the items and one over the entries, so a large store takes a while: `progress` is told.
@@ -19,7 +20,7 @@ from typing import Any
 import orjson
 
 from dynamometer.base.errors import StoreCorrupt
-from dynamometer.engine import check_backups, keyspace, records, stored
+from dynamometer.engine import check_backups, check_changes, keyspace, records, stored
 from dynamometer.engine.catalog import Index, Table
 from dynamometer.engine.codec import KEY_HEAD, UNUSUAL, Entry, IndexKeyError, Item
 from dynamometer.engine.commit import PREFIX_LENGTH
@@ -56,6 +57,8 @@ class Checker:
         for table in self._tables:
             yield from self._table(table)
         yield from self._backups()
+        for where, problem in check_changes.problems(self._view, self._tables, self._count):
+            yield Finding(where, problem)
         yield from self._strays()
         yield from self._tokens()
 
@@ -74,6 +77,9 @@ class Checker:
             item = yield from self._item(table, key, value, where)
             if item is None:
                 continue
+            problem = check_changes.missing_due(self._view, table, key, item)
+            if problem is not None:
+                yield Finding(where, problem)
             items += 1
             size_bytes += stored.size_of(value)
             grown = stored.size_of(value)

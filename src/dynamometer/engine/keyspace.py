@@ -101,6 +101,11 @@ def log_range() -> tuple[bytes, bytes]:
     return b"s", b"t"
 
 
+def due_range() -> tuple[bytes, bytes]:
+    """Bounds of all expiries."""
+    return b"x", b"y"
+
+
 def due_prefix(table: int) -> bytes:
     """What every expiry of a table begins with."""
     return b"x" + table.to_bytes(4, "big")

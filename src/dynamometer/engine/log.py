@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from struct import Struct
 
 from dynamometer.base.clock import Clock
+from dynamometer.base.errors import StoreCorrupt
 from dynamometer.engine import keyspace
 from dynamometer.storage.interface import Store, View
 
@@ -64,7 +65,9 @@ def encode(flags: int, place: bytes, before: bytes | None, after: bytes | None) 
 
 
 def decode(sequence: int, value: bytes) -> Change:
-    """An entry from its value."""
+    """An entry from its value. Raises StoreCorrupt."""
+    if len(value) < _PLACE:
+        raise StoreCorrupt("a change in the store is damaged; run `dyno check` on the data folder")
     flags, place_length, before_length = _HEAD.unpack_from(value)
     place_end = _PLACE + place_length
     before_end = place_end + before_length
@@ -75,6 +78,27 @@ def decode(sequence: int, value: bytes) -> Change:
 def partition_hash(value: bytes) -> int:
     """Where in the hash space the item of an entry is, from the entry's value."""
     return int.from_bytes(value[_PLACE : _PLACE + 8], "big")
+
+
+def entries(
+    view: View, table: int, start: int, end: int | None = None, reverse: bool = False, limit: int = 0
+) -> Iterator[tuple[int, bytes]]:
+    """Entries of a table with start <= sequence < end, not decoded."""
+    low = keyspace.log_key(table, start)
+    high = keyspace.successor(keyspace.log_prefix(table)) if end is None else keyspace.log_key(table, end)
+    for key, value in view.range(low, high, reverse, limit):
+        yield keyspace.log_sequence(key), value
+
+
+def tables_of(view: View) -> list[int]:
+    """The numbers of all tables that have entries: a jump from one to the next."""
+    tables = []
+    position, end = keyspace.log_range()
+    while (pair := next(iter(view.range(position, end, limit=1)), None)) is not None:
+        table = keyspace.log_table(pair[0])
+        tables.append(table)
+        position = keyspace.successor(keyspace.log_prefix(table))
+    return tables
 
 
 class ChangeLog:
@@ -107,40 +131,27 @@ class ChangeLog:
         self, view: View, table: int, start: int, end: int | None = None, reverse: bool = False, limit: int = 0
     ) -> Iterator[Change]:
         """Changes of a table with start <= sequence < end, in order or backwards."""
-        for sequence, value in self.entries(view, table, start, end, reverse, limit):
+        for sequence, value in entries(view, table, start, end, reverse, limit):
             yield decode(sequence, value)
 
     def entries(
         self, view: View, table: int, start: int, end: int | None = None, reverse: bool = False, limit: int = 0
     ) -> Iterator[tuple[int, bytes]]:
-        """The same, not decoded: for readers that pass many by, told from `partition_hash`."""
-        low = keyspace.log_key(table, start)
-        high = keyspace.successor(keyspace.log_prefix(table)) if end is None else keyspace.log_key(table, end)
-        for key, value in view.range(low, high, reverse, limit):
-            yield keyspace.log_sequence(key), value
+        """The same, not decoded: for readers that pass many by."""
+        return entries(view, table, start, end, reverse, limit)
 
     def trim(self) -> None:
         """Remove what no holder needs."""
-        for table in self._tables():
+        for table in tables_of(self._store):
             needed = [oldest for holder in self.holders if (oldest := holder(table)) is not None]
             prefix = keyspace.log_prefix(table)
             end = keyspace.log_key(table, min(needed)) if needed else keyspace.successor(prefix)
             if next(iter(self._store.range(prefix, end, limit=1)), None) is not None:
                 self._store.delete_range(prefix, end)
 
-    def _tables(self) -> list[int]:
-        """The numbers of all tables that have entries: a jump from one to the next."""
-        tables = []
-        position, end = keyspace.log_range()
-        while (pair := next(iter(self._store.range(position, end, limit=1)), None)) is not None:
-            table = keyspace.log_table(pair[0])
-            tables.append(table)
-            position = keyspace.successor(keyspace.log_prefix(table))
-        return tables
-
     def _newest(self) -> int:
         newest = 0
-        for table in self._tables():
+        for table in tables_of(self._store):
             prefix = keyspace.log_prefix(table)
             pair = next(iter(self._store.range(prefix, keyspace.successor(prefix), reverse=True, limit=1)))
             newest = max(newest, keyspace.log_sequence(pair[0]))

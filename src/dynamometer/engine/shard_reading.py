@@ -24,7 +24,7 @@ from dynamometer.base.limits import MIB
 from dynamometer.engine import stored
 from dynamometer.engine.catalog import World
 from dynamometer.engine.engine import Engine
-from dynamometer.engine.log import SERVICE, Change, decode, partition_hash, sequence_at
+from dynamometer.engine.log import SERVICE, Change, decode, entries, partition_hash, sequence_at
 from dynamometer.engine.shards import Shard
 from dynamometer.engine.streams import Stream, sequence_text
 from dynamometer.model import values
@@ -125,8 +125,8 @@ def _read(engine: Engine, stream: Stream, shard: Shard, position: int, limit: in
     """Records of a shard, the position after them, and whether no more are left."""
     records: list[Body] = []
     size, low, high = 0, shard.low, shard.high
-    entries = engine.log.entries(engine.store, stream.table_number, position, shard.end)
-    for scanned, (sequence, value) in enumerate(entries):
+    changes = entries(engine.store, stream.table_number, position, shard.end)
+    for scanned, (sequence, value) in enumerate(changes):
         if len(records) == limit or scanned == SCANNED_MAX:
             return records, position, False
         if low <= partition_hash(value) < high:
