@@ -129,6 +129,7 @@ def _number(predicate: Predicate | None) -> Predicate:
     return check
 
 
+INTEGER_BITS = {"integer": 31, "long": 63}
 JSON_TYPES: dict[str, type] = {
     "string": str,
     "blob": str,
@@ -175,10 +176,25 @@ def _scalar_predicate(shape: Shape) -> Predicate | None:
             return None
         shortest, longest = low or 0, 1 << 62 if high is None else high
         return lambda value: shortest <= len(value) <= longest
+    if shape.type in INTEGER_BITS:
+        return _integer_predicate(low, high, INTEGER_BITS[shape.type])
     if low is None and high is None:
         return None
-    least, most = -(1 << 63) if low is None else low, 1 << 63 if high is None else high
+    least, most = float("-inf") if low is None else low, float("inf") if high is None else high
     return lambda value: least <= value <= most
+
+
+def _integer_predicate(low: int | None, high: int | None, bits: int) -> Predicate:
+    least, most = -(1 << bits) if low is None else low, (1 << bits) - 1 if high is None else high
+
+    def check(value: Any) -> bool:
+        if least <= value <= most:
+            return True
+        if not -(1 << bits) <= value < 1 << bits:
+            raise TypeError  # `shapes.check_types` brings it into the type's range
+        return False
+
+    return check
 
 
 def _pattern_predicate(shape: Shape) -> Predicate | None:
@@ -231,7 +247,7 @@ def _list_predicate(shape: Shape, shapes: Shapes, collector: _Collector) -> Pred
 
 def _map_predicate(shape: Shape, shapes: Shapes, collector: _Collector) -> Predicate | None:
     low, high = shape.minimum or 0, 1 << 62 if shape.maximum is None else shape.maximum
-    keys = _all_predicate(collector.table(shapes[shape.key]), shapes, collector)
+    keys = _keys_predicate(collector.table(shapes[shape.key]), shapes, collector)
     elements = _all_predicate(shapes[shape.element], shapes, collector)
     if keys is not None and elements is None and not low and shape.maximum is None:
         return keys
@@ -246,13 +262,25 @@ def _map_predicate(shape: Shape, shapes: Shapes, collector: _Collector) -> Predi
     return check
 
 
-def _all_predicate(shape: Shape, shapes: Shapes, collector: _Collector) -> Predicate | None:
-    """Whether all members of a collection keep to their shape; None where nothing is to be checked."""
+def _keys_predicate(shape: Shape, shapes: Shapes, collector: _Collector) -> Predicate | None:
+    """Whether all keys of a map keep to their shape. They are strings in any case, so the longest speaks for all."""
     if shape.type == "string" and not shape.enum and shape.pattern is None and not shape.minimum and shape.maximum:
         longest = shape.maximum
-        return lambda members: not members or max(map(len, members)) <= longest
+        return lambda keys: not keys or max(map(len, keys)) <= longest
+    return _all_predicate(shape, shapes, collector)
+
+
+def _all_predicate(shape: Shape, shapes: Shapes, collector: _Collector) -> Predicate | None:
+    """Whether all members of a collection keep to their shape; None where nothing is to be checked.
+
+    A null scalar breaks a constraint; a null structure or collection is a matter of types.
+    """
     single = _predicate(shape, shapes, collector)
-    return None if single is None else lambda members: all(map(single, members))
+    if single is None:
+        return None
+    if shape.type in ("structure", "map", "list"):
+        return lambda members: all(map(single, members))
+    return lambda members: all(member is not None and single(member) for member in members)
 
 
 class _Collector:
@@ -289,8 +317,9 @@ class _Collector:
         self._reject_alone(body)
         errors: list[str] = []
         self._structure(body, self.root, (), (), errors)
-        if errors:
-            _raise(errors[:ENTRIES_MAX])
+        if not errors:
+            raise TypeError("what is wrong is no constraint of the model, so it must be a type")
+        _raise(errors[:ENTRIES_MAX])
 
     def _reject_alone(self, body: dict[str, Any]) -> None:
         if self.operation in BATCHES and not body.get("RequestItems"):

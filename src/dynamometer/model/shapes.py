@@ -15,7 +15,7 @@ from math import floor
 from typing import Any
 
 from dynamometer.base.errors import SerializationException, ValidationException
-from dynamometer.model.constraints import constraints
+from dynamometer.model.constraints import INTEGER_BITS, constraints
 from dynamometer.model.service_model import RECURSIVE, SERVICES, Shape, input_of, load, service_of
 
 __all__ = ["check_types", "constraints", "has_output", "operations", "service_of"]
@@ -180,7 +180,11 @@ def _number(value: Any, shape: Shape, shapes: Shapes, is_member: bool, level: in
     if isinstance(value, bool | str):
         class_name = JAVA_CLASSES[shape.type].rpartition(".")[2]
         raise SerializationException(f"{_token(value)} cannot be converted to {class_name}")
-    return floor(value) if shape.type in ("integer", "long") else value
+    if shape.type not in INTEGER_BITS:
+        return value
+    # as Java narrows a number: what is too large becomes the largest
+    limit = 1 << INTEGER_BITS[shape.type]
+    return max(-limit, min(limit - 1, floor(value)))
 
 
 def _blob(value: Any, shape: Shape, shapes: Shapes, is_member: bool, level: int) -> Any:

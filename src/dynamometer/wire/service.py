@@ -138,21 +138,14 @@ class Service:
             self._check_again(row, body)
             raise
         except _UNUSUAL as error:
-            coerced = self._check_again(row, body)
-            if coerced is None:
-                raise
             log.debug("an unusual %s request: %r", row.name, error)
+            coerced = self._check_again(row, body)
             row.check(coerced)
             return row.run(self.engine, world, coerced)
 
-    def _check_again(self, row: _Row, body: bytes) -> dict[str, Any] | None:
-        """Check the JSON types of a request that did not go through. Raises SerializationException.
-
-        Returns the coerced request, or None when it is what it was.
-        """
-        request = orjson.loads(body)
-        coerced = shapes.check_types(row.name, request)
-        return None if coerced == request else coerced
+    def _check_again(self, row: _Row, body: bytes) -> dict[str, Any]:
+        """The request with its JSON types coerced, as it did not go through. Raises SerializationException."""
+        return shapes.check_types(row.name, orjson.loads(body))
 
     def _world(self, headers: Headers, target: str) -> World:
         """The tables of the caller's account and region."""
