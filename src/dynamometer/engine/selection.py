@@ -12,6 +12,8 @@ from dynamometer.model import values
 from dynamometer.model.schema import KeyAttribute
 
 INVALID_START = "The provided starting key is invalid"
+NOT_SCANNED = "Scan operation not supported on this index type"
+"""What a Scan, and a SELECT, says of a vector index (measured)."""
 
 
 def index_of(table: Table, body: Body, verb: str = "Scan") -> Index | None:
@@ -27,7 +29,7 @@ def index_of(table: Table, body: Body, verb: str = "Scan") -> Index | None:
         raise ValidationException(f"The table does not have the specified index: {name}")
     if index.schema.is_global:
         if index.schema.vector is not None and verb == "Scan":
-            raise ValidationException("Scan operation not supported on this index type")
+            raise ValidationException(NOT_SCANNED)
         if body.get("ConsistentRead"):
             raise ValidationException("Consistent reads are not supported on global secondary indexes")
         if index.schema.vector is not None:

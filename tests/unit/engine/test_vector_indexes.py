@@ -410,6 +410,20 @@ def test_query_and_scan_do_not_read_vector_indexes(tables: Tables) -> None:
     assert tables.refused("Query", **query, ConsistentRead=True)[1] == strong
     assert tables.refused("Scan", TableName="abc", IndexName="vix")[1] == scan
     assert tables.refused("Scan", TableName="abc", IndexName="vix", ConsistentRead=True)[1] == scan
+    for where in ("", " WHERE p = 'a'"):
+        assert tables.refused("ExecuteStatement", Statement=f'SELECT * FROM "abc"."vix"{where}')[1] == scan
+
+
+def test_statements_write_vectors(tables: Tables) -> None:
+    with_index(tables)
+    tables.call("ExecuteStatement", Statement="INSERT INTO abc VALUE {'p': 'a', 'embedding': [1, 0, 0]}")
+    assert found(tables, 1, 0, 0) == ["a"]
+    message = f"{BAD}Invalid size for parameter {ATTRIBUTE}, Expected: 3, Actual: 2 IndexName: vix"
+    for statement in (
+        "INSERT INTO abc VALUE {'p': 'b', 'embedding': [1, 0]}",
+        "UPDATE abc SET embedding = [1, 0] WHERE p = 'a'",
+    ):
+        assert tables.refused("ExecuteStatement", Statement=statement) == ("ValidationException", message)
 
 
 def test_vector_index_stays_with_on_demand_capacity(tables: Tables) -> None:

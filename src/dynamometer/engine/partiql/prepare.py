@@ -13,6 +13,7 @@ from dynamometer.engine.partiql.changes import lower_changes
 from dynamometer.engine.partiql.conditions import Lowering, in_words
 from dynamometer.engine.partiql.literals import duplicate_key, key_of, node_name
 from dynamometer.engine.requests import table_named
+from dynamometer.engine.selection import NOT_SCANNED
 from dynamometer.expressions import CompiledCondition, CompiledProjection, CompiledUpdate, get_path
 from dynamometer.expressions.tree import And, Condition, Path, Projection
 from dynamometer.partiql import parser
@@ -91,6 +92,8 @@ class Target:
             self.index = self.table.indexes.get(self.index_name)
             if self.index is not None and self.index.status == "DELETING":
                 self.index = None
+        if self.index is not None and self.index.schema.vector is not None:
+            raise ValidationException(NOT_SCANNED)
         key = self.index.schema.key if self.index is not None else self.table.key
         if len(key.partition) > 1 or len(key.sort) > 1:
             raise ValidationException(MULTI_ATTRIBUTE)
