@@ -68,7 +68,13 @@ PAGE_MAX = {("ListStreams", "Limit"): 100, ("DescribeStream", "Limit"): 100, ("G
 """By operation and member: a limit that the documentation has and the model has not."""
 
 BATCHES = frozenset({"BatchGetItem", "BatchWriteItem"})
-NOT_ECHOED = frozenset({("Query", "Limit"), ("BatchGetItem", "RequestItems.*.Keys")})
+NOT_ECHOED = frozenset(
+    {
+        ("Query", "Limit"),
+        ("BatchGetItem", "RequestItems.*.Keys"),
+        *(("SearchVectors", member) for member in ("IndexName", "SearchVector", "TopK")),
+    }
+)
 """Operation and member whose message shows no value and writes names as the request does."""
 
 NOT_LOOKED_INTO = frozenset({RECURSIVE, "TagKeyString", "TagValueString", "TableClass"})

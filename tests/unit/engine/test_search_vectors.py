@@ -15,11 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dynamometer
+from dynamometer.base.errors import ValidationException
 from dynamometer.engine.vectors import cache as vector_cache
 from dynamometer.engine.vectors import scores
 from dynamometer.engine.vectors.codec import as_list, to_bytes
 from dynamometer.engine.vectors.lists import ListRows
 from dynamometer.engine.vectors.matrix import MatrixRows
+from dynamometer.model.constraints import constraints
 from tests.unit.engine.tables import Body, Tables, types
 from tests.unit.engine.vectors import (
     elements,
@@ -293,6 +295,25 @@ def test_capacity_is_said_in_bytes_alone(tables: Tables) -> None:
 def test_searches_that_can_not_be(tables: Tables, body: Body, message: str) -> None:
     with_index(tables)
     assert refused_search(tables, 1, 0, 0, **body) == message
+
+
+@pytest.mark.parametrize(
+    ("member", "value", "constraint"),
+    [
+        ("IndexName", "ab", "length greater than or equal to 3"),
+        ("SearchVector", [], "length greater than or equal to 1"),
+        ("SearchVector", elements(1) * 4097, "length less than or equal to 4096"),
+        ("TopK", 0, "value greater than or equal to 1"),
+    ],
+)
+def test_constraints_do_not_repeat_the_value(member: str, value: Any, constraint: str) -> None:
+    body = {"TableName": "abc", "IndexName": "vix", "SearchVector": elements(1), "TopK": 1} | {member: value}
+    message = (
+        f"1 validation error detected: Value at '{member}' failed to satisfy constraint: Member must have {constraint}"
+    )
+    with pytest.raises(ValidationException) as raised:
+        constraints("SearchVectors")(body)
+    assert raised.value.message == message
 
 
 def test_search_in_a_table_that_is_not_there(tables: Tables) -> None:
