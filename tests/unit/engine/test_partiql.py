@@ -89,6 +89,17 @@ def test_the_rest_of_the_where_is_a_condition(ql: Statements) -> None:
 def test_delete_of_nothing_is_no_error(ql: Statements) -> None:
     assert ql.items("DELETE FROM tbl WHERE pk = 'a' AND sk = '1'") == []
     assert ql.items("DELETE FROM tbl WHERE pk = 'a' AND sk = '1' RETURNING ALL OLD *") == []
+    assert ql.items("DELETE FROM tbl WHERE pk = 'a' AND sk = '1' AND n = 1") == []
+
+
+def test_an_update_that_nests_too_deep(ql: Statements) -> None:
+    ql.put("a", m={"M": {}})
+    deep: Any = {"S": "x"}
+    for _ in range(31):
+        deep = {"M": {"a": deep}}
+    message = ql.refusal("UPDATE tbl SET m.deep = ? WHERE pk = 'a' AND sk = '1'", deep)
+    assert message == "Nesting Levels have exceeded supported limits"
+    assert ql.get("a")["m"] == {"M": {}}
 
 
 @pytest.mark.parametrize(
@@ -170,7 +181,10 @@ def test_the_failing_item_comes_back_when_asked_for(ql: Statements) -> None:
             "INSERT INTO tbl VALUE {'pk': 'a', 's': set_add(<<'a'>>, <<'b'>>)}",
             "Unsupported data type: set_add under key root at 1:40:7",
         ),
-        ("INSERT INTO tbl VALUE {'pk': 'a'}", "One or more parameter values were invalid: Missing the key sk in the item"),
+        (
+            "INSERT INTO tbl VALUE {'pk': 'a'}",
+            "One or more parameter values were invalid: Missing the key sk in the item",
+        ),
         (
             "UPDATE tbl SET pk = 'b' WHERE pk = 'a' AND sk = '1'",
             "One or more parameter values were invalid: Cannot update attribute pk. This attribute is part of the key",
@@ -349,7 +363,7 @@ def test_conditions_that_mean_nothing(ql: Statements, condition: str, message: s
 
 
 def test_names_that_look_like_references_are_names(ql: Statements) -> None:
-    ql.put("a", **{"#x": N})
+    ql.client.put_item(TableName="tbl", Item={"pk": {"S": "a"}, "sk": {"S": "1"}, "#x": N})
     assert ql.sort_keys("pk = 'a' AND \"#x\" = 1") == ["1"]
     ql.run("UPDATE tbl SET \"#x\" = 2 WHERE pk = 'a' AND sk = '1' AND \"#x\" = 1")
     assert ql.get("a")["#x"] == {"N": "2"}

@@ -30,8 +30,11 @@ def errors(answer: Any) -> list[str | None]:
 
 def test_a_batch_of_reads(ql: Statements) -> None:
     ql.put("a", n=N)
-    answer = ql.batch(f"SELECT * FROM tbl WHERE {A}", f"SELECT n FROM tbl WHERE {B}", "SELECT n FROM tbl WHERE pk IN ['c'] "
-                      "AND sk IN ['1']")  # fmt: skip
+    answer = ql.batch(
+        f"SELECT * FROM tbl WHERE {A}",
+        f"SELECT n FROM tbl WHERE {B}",
+        "SELECT n FROM tbl WHERE pk IN ['c'] AND sk IN ['1']",
+    )
     first, *others = answer["Responses"]
     assert first == {"TableName": "tbl", "Item": {"pk": {"S": "a"}, "sk": {"S": "1"}, "n": N}}
     assert others == [{"TableName": "tbl"}] * 2

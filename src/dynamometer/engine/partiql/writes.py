@@ -37,6 +37,7 @@ from dynamometer.partiql.tree import Delete, Insert
 
 AttributeValue = dict[str, Any]
 
+_TOO_DEEP = "Nesting Levels have exceeded supported limits"
 EXISTS_NEEDS = "EXISTS() must contain a single item read with additional condition"
 
 
@@ -63,7 +64,22 @@ class UpdateItem(actions.Update):
     def decide(self, before: Image | None) -> Image | None:
         if before is None:
             raise ConditionalCheckFailedException()
-        return super().decide(before)
+        try:
+            return super().decide(before)
+        except ValidationException as error:
+            if error.message == values.NESTED_TOO_DEEP:
+                raise ValidationException(_TOO_DEEP) from None
+            raise
+
+
+class DeleteItem(actions.Delete):
+    """An item that is there, removed. Where none is, there is nothing that could fail a condition (measured)."""
+
+    __slots__ = ()
+
+    def decide(self, before: Image | None) -> None:
+        if before is not None:
+            super().decide(before)
 
 
 def action_of(
@@ -94,7 +110,7 @@ def action_of(
     if parsed.exists:
         return actions.Check(table, storage_key, key, bound, return_item)
     if isinstance(parsed.node, Delete):
-        return actions.Delete(table, storage_key, key, bound, return_item)
+        return DeleteItem(table, storage_key, key, bound, return_item)
     assert prepared.update is not None
     check_not_key(table, prepared.update.targets)
     check_index_types(table, prepared.update, given)
