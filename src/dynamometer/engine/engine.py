@@ -16,21 +16,23 @@ from dynamometer.base.clock import Clock, SystemClock
 from dynamometer.base.config import Settings
 from dynamometer.base.errors import StoreConflict, TransactionConflictException
 from dynamometer.base.rng import Random, seeded
-from dynamometer.engine import recovery
+from dynamometer.engine import reaper, recovery
 from dynamometer.engine.backups import Backups
-from dynamometer.engine import reaper
 from dynamometer.engine.catalog import Catalog, World
 from dynamometer.engine.commit import Commit
 from dynamometer.engine.log import ChangeLog
+from dynamometer.engine.objects import FolderObjects, ObjectStore
 from dynamometer.engine.reaper import Reaper
 from dynamometer.engine.restores import Restores
 from dynamometer.engine.streams import Streams
+from dynamometer.engine.transfers.registry import Transfers
 from dynamometer.storage.interface import Store
 
 CONFLICT_TRIES_MAX = 20
 LOG_TRIM_SECONDS = 60.0
 REAP_SECONDS = 1.0
 BACKUP_EXPIRY_SECONDS = 60.0
+TRANSFER_EXPIRY_SECONDS = 3600.0
 
 Answer = tuple[dict[str, Any], int]
 T = TypeVar("T")
@@ -69,11 +71,16 @@ class Engine:
         clock: Clock | None = None,
         rng: Random | None = None,
         settings: Settings | None = None,
+        objects: ObjectStore | None = None,
     ) -> None:
         self.store = store
         self.clock = clock if clock is not None else SystemClock()
         self.rng = rng if rng is not None else seeded()
         self.settings = settings if settings is not None else Settings()
+        self.objects = objects
+        """The buckets of exports and imports; None where there are none."""
+        if objects is None and self.settings.s3_folder is not None:
+            self.objects = FolderObjects(self.settings.s3_folder)
         self.jobs: list[Job] = []
         self.log = ChangeLog(store, self.clock)
         self.catalog = Catalog(store, self.clock, self.settings, self.rng, self.jobs)
@@ -82,11 +89,13 @@ class Engine:
         self.log.holders.append(partial(recovery.holder, self))
         self.backups = Backups(self)
         self.restores = Restores(self)
+        self.transfers = Transfers(self)
         self._next_chore = 0.0
         self._chores = [
             Chore(LOG_TRIM_SECONDS, self.log.trim),
             Chore(REAP_SECONDS, Reaper(self).reap),
             Chore(BACKUP_EXPIRY_SECONDS, self.backups.expire),
+            Chore(TRANSFER_EXPIRY_SECONDS, self.transfers.forget),
         ]
 
     def world(self, account: str, region: str) -> World:

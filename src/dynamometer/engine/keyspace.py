@@ -11,6 +11,13 @@
     due      "x" table:4 seconds:8 place                                            (empty) when an item expires
     backup   "b" account "/" region "/" table name "/" label                        a backup's record, JSON
     kept     "k" backup:4 place                                                     an item of a backup, as in data
+    transfer "t" account "/" region "/" kind "/" label                              an export, import or bulk put, JSON
+    spool    "u" account "/" region "/" kind "/" label "/" part "/" number:8        what its job keeps beside that
+    version  "v" table:4 place                                                      whose write an item is, see `versions`
+    grave    "w" table:4 sequence:8 place                                           (empty) a deletion in a replica
+    position "p" table:4 kind:1 region                                              how far a replica has come, JSON
+    conflict "f" account "/" table name "/" sequence:8 region "/" place             an update that was lost, JSON
+    farewell "g" account "/" table name "/" region "/" peer                         what a peer is yet to be told, JSON
     counters "n" table:4 index:2                                                    counters [items, bytes]
     sizes    "z" table:4 hash:8 partition key                                       counters [bytes] of a collection
     data     "d" table:4 index:2 hash:8 length:2 partition key, sort key            version, item size, item as JSON
@@ -139,6 +146,91 @@ def kept_prefix(backup: int) -> bytes:
 def kept_range() -> tuple[bytes, bytes]:
     """Bounds of the items of all backups."""
     return b"k", b"l"
+
+
+def transfer_key(account: str, region: str, kind: str, label: str) -> bytes:
+    """The key of the record of an export, import or bulk put."""
+    return f"t{account}/{region}/{kind}/{label}".encode()
+
+
+def transfer_range() -> tuple[bytes, bytes]:
+    """Bounds of the records of all exports, imports and bulk puts."""
+    return b"t", b"u"
+
+
+def spool_key(account: str, region: str, kind: str, label: str, part: str, number: int) -> bytes:
+    """The key of a piece of what a transfer's job keeps for itself."""
+    return f"u{account}/{region}/{kind}/{label}/{part}/".encode() + number.to_bytes(8, "big")
+
+
+def version_prefix(table: int) -> bytes:
+    """What the versions of a replica's items begin with; their places follow."""
+    return b"v" + table.to_bytes(4, "big")
+
+
+def version_range() -> tuple[bytes, bytes]:
+    """Bounds of the versions of all replicas."""
+    return b"v", b"w"
+
+
+def grave_prefix(table: int) -> bytes:
+    """What the graves of a replica begin with."""
+    return b"w" + table.to_bytes(4, "big")
+
+
+def grave_key(table: int, sequence: int, place: bytes) -> bytes:
+    """The key that finds the version of a deleted item by the time of its deletion."""
+    return b"w" + table.to_bytes(4, "big") + sequence.to_bytes(8, "big") + place
+
+
+def grave_parts(key: bytes) -> tuple[int, bytes]:
+    """Sequence number and place in a grave's key."""
+    return int.from_bytes(key[5:13], "big"), key[13:]
+
+
+def grave_range() -> tuple[bytes, bytes]:
+    """Bounds of all graves."""
+    return b"w", b"x"
+
+
+def positions_prefix(table: int) -> bytes:
+    """What all positions of a replica begin with."""
+    return b"p" + table.to_bytes(4, "big")
+
+
+def position_key(table: int, kind: bytes, region: str) -> bytes:
+    """The key of a position. `kind`: of what was sent to the region, of what came from it, or of its filling."""
+    return b"p" + table.to_bytes(4, "big") + kind + region.encode()
+
+
+def position_range() -> tuple[bytes, bytes]:
+    """Bounds of all positions."""
+    return b"p", b"q"
+
+
+def conflict_key(account: str, table: str, sequence: int, region: str, place: bytes) -> bytes:
+    """The key of a lost update: two regions that notice the same loss write the same key."""
+    return f"f{account}/{table}/".encode() + sequence.to_bytes(8, "big") + region.encode() + b"/" + place
+
+
+def conflicts_prefix(account: str, table: str) -> bytes:
+    """What the lost updates of a global table begin with."""
+    return f"f{account}/{table}/".encode()
+
+
+def conflict_range() -> tuple[bytes, bytes]:
+    """Bounds of all lost updates."""
+    return b"f", b"g"
+
+
+def farewell_key(account: str, table: str, region: str, peer: str) -> bytes:
+    """The key of what the peer of a region is yet to be told about a table that is gone."""
+    return f"g{account}/{table}/{region}/{peer}".encode()
+
+
+def farewell_range() -> tuple[bytes, bytes]:
+    """Bounds of all farewells."""
+    return b"g", b"h"
 
 
 def data_prefix(table: int, index: int) -> bytes:

@@ -4,8 +4,8 @@ The engine asks for three things: a list, a stream out of an object, a stream in
 stands for S3: its sub-folders are the buckets, files are objects. The S3-compatible endpoint is another implementation,
 outside of the engine (`dynamometer.objects`), because it needs a client library.
 
-Streams never hold more than a few pieces. An object that is being written is not there before `finish`; one whose writer
-dies never is. A reader is told the ETag that it expects, so that it can't mix two versions of an object.
+Streams never hold more than a few pieces. An object that is being written is not there before `finish`; one whose
+writer dies never is. A reader is told the ETag that it expects, so that it can't mix two versions of an object.
 
 Jobs run between requests, so nothing here should wait: `is_ready` and `is_busy` say when to come again later instead.
 """
