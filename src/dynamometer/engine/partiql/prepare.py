@@ -253,6 +253,7 @@ class Prepared:
     def _changes(self, node: Update) -> None:
         update, rules = lower_changes(self._lowering, node.changes)
         self.rules += rules
+        self.check(self.values(self._lowering.parameters))
         self.update = CompiledUpdate(update)
         self.returning = node.returning
         self._where(node.where, self._lowering.parameters)
