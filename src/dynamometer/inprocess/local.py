@@ -29,6 +29,7 @@ from dynamometer.engine.engine import Engine
 from dynamometer.engine.sketch import Frequent
 from dynamometer.inprocess.shortcut import Shortcut
 from dynamometer.inprocess.transport import Headers
+from dynamometer.objects import open_objects
 from dynamometer.storage.interface import Store
 from dynamometer.wire.service import Response, Service
 
@@ -54,7 +55,7 @@ class Local:
         self.settings = settings
         self.region_name = region_name
         self.clock = clock if clock is not None else SystemClock()
-        self.engine = Engine(_open_store(settings), self.clock, seeded(seed), settings)
+        self.engine = Engine(_open_store(settings), self.clock, seeded(seed), settings, open_objects(settings))
         self._service = Service(self.engine, settings)
         self._is_closed = False
 

@@ -125,6 +125,10 @@ _token = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+_simple_member = re.compile(
+    r"""\s*([A-Za-z_][A-Za-z0-9_]*)\s*:\s*(?:"([^"\\\n]*)"|(-?[0-9][0-9.d]*))\s*([,}])"""
+).match
+"""A whole member of the kind that most are: a plain name, and a string without escapes or a number."""
 _number = re.compile(r"-?(?:0|[1-9](?:_?[0-9])*)(?:\.(?:[0-9](?:_?[0-9])*)?)?(?:[dDeE][+-]?[0-9]+)?").fullmatch
 _radix = re.compile(r"(-?)0([xXbB])([0-9A-Fa-f_]+)").fullmatch
 _escape = re.compile(r"\\(x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|\r\n|.)", re.DOTALL)
@@ -228,6 +232,16 @@ class _Parser:
         """The fields of a struct whose brace was read."""
         fields: dict[str, Any] = {}
         while True:
+            simple = _simple_member(self.text, self.position)
+            if simple is not None:
+                name, string, number, closing = simple.groups()
+                if name in fields or name in _KEYWORDS:
+                    raise IonError(f"a struct has the name {name!r} twice, or unquoted")
+                fields[name] = {"S": string} if number is None else {"N": _number_text(number)}
+                self.position = simple.end()
+                if closing == "}":
+                    return fields
+                continue
             match = self.next()
             if match["mark"] == "}":
                 return fields

@@ -37,6 +37,9 @@ from dynamometer.engine.transfers.window import Window
 from dynamometer.storage.interface import Pair
 
 STEP_ITEMS = 500
+STEP_BYTES = 1 << 20
+"""A step ends with the item that reaches one of these: some milliseconds."""
+STEP_CHANGES = 50
 COMPRESSION_LEVEL = 4
 """Of gzip: at the default 6, compressing takes longer than all the rest together and saves some 5 %."""
 INCREMENTAL = "INCREMENTAL_EXPORT"
@@ -136,7 +139,10 @@ class ExportJob(TransferJob):
             while not window.step():
                 yield b"", 0, 0
             past = sorted((place, effect.before) for place, effect in window.effects.items())
-            for items in _as_they_were(pairs, past, None if window.high is None else prefix + window.high):
+            values: Iterator[bytes] = (value for _, value in pairs)
+            if past:
+                values = _as_they_were(pairs, past, None if window.high is None else prefix + window.high)
+            for items in _in_steps(values):
                 lines, count = writer.lines(items)
                 yield lines, count, sum(map(stored.size_of, items))
             if window.high == high:
@@ -157,7 +163,7 @@ class ExportJob(TransferJob):
             while not window.step():
                 yield b"", 0, 0
             effects = (window.effects[place] for place in sorted(window.effects))
-            while piece := list(islice(effects, STEP_ITEMS)):
+            while piece := list(islice(effects, STEP_CHANGES)):
                 lines = [line for effect in piece if (line := writer.line(effect)) is not None]
                 size = sum(len(each.before or b"") + len(each.after or b"") for each in piece)
                 yield b"".join(lines), len(lines), size
@@ -178,35 +184,42 @@ class ExportJob(TransferJob):
 
 def _as_they_were(
     pairs: Iterator[Pair], past: list[tuple[bytes, bytes | None]], end_key: bytes | None
-) -> Iterator[list[bytes]]:
-    """Items in pieces: those of `pairs`, but where `past` has a place, what it says of that."""
-    if not past and end_key is None:
-        while piece := [value for _, value in islice(pairs, STEP_ITEMS)]:
-            yield piece
-        return
-    piece, at = [], 0
+) -> Iterator[bytes]:
+    """The items of `pairs` up to `end_key`, but where `past` has a place, what it says of that."""
+    at, count = 0, len(past)
     for key, value in pairs:
         if end_key is not None and key >= end_key:
             break
         place = key[PREFIX_LENGTH:]
-        while at < len(past) and past[at][0] < place:
+        while at < count and past[at][0] < place:
             before = past[at][1]
             if before is not None:
-                piece.append(before)
+                yield before
             at += 1
-        if at < len(past) and past[at][0] == place:
+        if at < count and past[at][0] == place:
             before = past[at][1]
             at += 1
             if before is not None:
-                piece.append(before)
+                yield before
         else:
-            piece.append(value)
-        if len(piece) >= STEP_ITEMS:
+            yield value
+    for _, before in past[at:]:
+        if before is not None:
+            yield before
+
+
+def _in_steps(items: Iterator[bytes]) -> Iterator[list[bytes]]:
+    """Items in pieces of a few milliseconds' work."""
+    piece: list[bytes] = []
+    size = 0
+    for value in items:
+        piece.append(value)
+        size += len(value)
+        if len(piece) == STEP_ITEMS or size >= STEP_BYTES:
             yield piece
-            piece = []
-    piece.extend(before for _, before in past[at:] if before is not None)
-    for start in range(0, len(piece), STEP_ITEMS):
-        yield piece[start : start + STEP_ITEMS]
+            piece, size = [], 0
+    if piece:
+        yield piece
 
 
 def _ranges(table: Table, selection: selecting.Selection) -> list[tuple[bytes, bytes | None]]:

@@ -153,7 +153,7 @@ class LoadJob(TransferJob):
                 if not (reader.is_ready and self.may_go_on()):
                     yield
                     continue
-                batch = _batch(records)
+                batch = _batch(records, reader)
                 if not batch:
                     break
                 entries = self._entries(batch)
@@ -278,13 +278,13 @@ class LoadJob(TransferJob):
         self.engine.store.delete_range(prefix, keyspace.successor(prefix))
 
 
-def _batch(records: Iterator[Record]) -> list[Record]:
+def _batch(records: Iterator[Record], reader: ObjectReader) -> list[Record]:
     """The records of the next commit."""
     batch: list[Record] = []
-    size = 0
+    size, before = 0, reader.data_bytes
     for record in islice(records, BATCH_ITEMS):
         batch.append(record)
         size += len(record) if type(record) is bytes else 0
-        if size >= BATCH_BYTES:
+        if size >= BATCH_BYTES or reader.data_bytes - before >= BATCH_BYTES:
             break
     return batch
