@@ -1,7 +1,7 @@
 """Backups: a table's items of one moment, kept apart from the table and longer than it.
 
-    on demand   CreateBackup      the items are copied, a bounded piece at a time, while the table serves
-    system      DeleteTable       of a table with point-in-time recovery: the items are not copied, they change hands
+    USER      CreateBackup    the items are copied, a bounded piece at a time, while the table serves
+    SYSTEM    DeleteTable     of a table with point-in-time recovery: the items are not copied, they change hands
 
 A copy reads one range that was made with the request, so it shows that moment whatever happens to the table meanwhile.
 Its items are kept at rest as the table has them, under their places, so a restore writes them as they are; indexes
@@ -115,10 +115,10 @@ class Backups:
         self._engine = engine
         self._store = engine.store
         self._expiring: dict[bytes, float] = {}
-        for _, raw in list(engine.store.range(*keyspace.backup_range())):
+        for _, raw in engine.store.range(*keyspace.backup_range()):
             self._resume(Backup(**orjson.loads(raw)))
 
-    def create(self, world: World, table: Table, name: str) -> Backup:
+    def create(self, table: Table, name: str) -> Backup:
         """Begin a backup of the table as it is now. The copy of a small table is complete when this returns."""
         transaction = self._store.begin()
         transaction.add(keyspace.SERIAL_KEY, (0, 1))
@@ -173,13 +173,15 @@ class Backups:
         elif not backup.is_complete:
             prefix = backup.prefix
             self._store.delete_range(prefix, keyspace.successor(prefix))
-            numbered = (each for each in self._engine.catalog.tables() if each.number == backup.source_number)
-            table = next(numbered, None)
+            table = self._table(backup.source_number)
             if table is None:
                 self._remove(backup)
                 return
             backup.items, backup.size_bytes = self._store.counters(table.counters_key, 2)
             self._start(table, backup)
+
+    def _table(self, number: int) -> Table | None:
+        return next((each for each in self._engine.catalog.tables() if each.number == number), None)
 
     def is_copying(self, table: Table) -> bool:
         """Whether a backup of the table is being made."""
@@ -220,6 +222,8 @@ class Backups:
             raise BackupInUseException(f"Backup is being created: {backup.arn}")  # assumed text
         if self._is_restored(backup.arn):
             raise BackupInUseException(f"Backup is being restored: {backup.arn}")  # assumed text
+        if not backup.number and self._table(backup.source_number) is not None:
+            raise BackupInUseException(f"The backup's table is still being deleted: {backup.arn}")  # assumed text
         backup.is_deleted = True
         self._save(backup)
         self._remove(backup)

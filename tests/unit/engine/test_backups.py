@@ -367,6 +367,8 @@ def test_the_system_backup_of_a_table_that_is_still_being_deleted() -> None:
     past.delete()
     past.restart()
     assert past.describe()["TableStatus"] == "DELETING"
+    [backup] = past.call("ListBackups", BackupType="SYSTEM")["BackupSummaries"]
+    assert past.refused("DeleteBackup", BackupArn=backup["BackupArn"])[0] == "BackupInUseException"
     past.clock.advance(10)
     past.restart()
     past.check()

@@ -15,6 +15,6 @@ def run(engine: Engine, world: World, body: dict[str, Any]) -> dict[str, Any]:
     if table.record.status in ("CREATING", "DELETING"):
         verb = "created" if table.record.status == "CREATING" else "deleted"
         raise TableInUseException(f"Table is being {verb}: {table.name}")  # assumed text
-    backup = engine.backups.create(world, table, body["BackupName"])
+    backup = engine.backups.create(table, body["BackupName"])
     details = backup_descriptions.details(backup, engine.clock.now())
     return {"BackupDetails": details | {"BackupStatus": "CREATING"}}
