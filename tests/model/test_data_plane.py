@@ -21,7 +21,7 @@ from tests.model.reading import Reading
 from tests.model.serving import serving
 
 ENGINES = ["memory", "rocksdb", "http"]
-SHORT = {"memory": 60, "rocksdb": 20, "http": 20}
+SHORT = {"memory": 200, "rocksdb": 80, "http": 80}
 SOAK_EXAMPLES = int(os.environ.get("DYNAMOMETER_MODEL_EXAMPLES", "1000"))
 
 

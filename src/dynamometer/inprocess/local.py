@@ -27,8 +27,9 @@ from dynamometer.base.rng import seeded
 from dynamometer.engine import insights
 from dynamometer.engine.engine import Engine
 from dynamometer.engine.sketch import Frequent
-from dynamometer.inprocess.shortcut import Shortcut
+from dynamometer.inprocess.shortcut import Attached, Shortcut
 from dynamometer.inprocess.transport import Headers
+from dynamometer.kinesis import open_sink
 from dynamometer.objects import open_objects
 from dynamometer.storage.interface import Store
 from dynamometer.wire.service import Response, Service
@@ -55,7 +56,8 @@ class Local:
         self.settings = settings
         self.region_name = region_name
         self.clock = clock if clock is not None else SystemClock()
-        self.engine = Engine(_open_store(settings), self.clock, seeded(seed), settings, open_objects(settings))
+        sink = open_sink(settings, is_waiting=True)
+        self.engine = Engine(_open_store(settings), self.clock, seeded(seed), settings, open_objects(settings), sink)
         self._service = Service(self.engine, settings)
         self._is_closed = False
 
@@ -144,10 +146,10 @@ class Local:
 
             def __init__(self, *args: Any, **kwargs: Any) -> None:
                 super().__init__(*args, **kwargs)
-                signer: Any = self._request_signer  # type: ignore[attr-defined]
-                self.dynamometer_shortcut = Shortcut(
-                    engine, self, engine.account_of(getattr(signer, "_credentials", None))
-                )
+                made: Any = self
+                account = engine.account_of(getattr(made._request_signer, "_credentials", None))
+                made._endpoint.http_session = _NoNetwork()
+                self.dynamometer_shortcut = Attached(Shortcut(engine, account, made.meta.region_name), made)
 
         base_classes.insert(0, InProcess)
 
@@ -193,6 +195,16 @@ class Local:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+class _NoNetwork:
+    """Stands where a client's connections would be: whatever goes wrong, nothing leaves the process."""
+
+    def send(self, request: Any) -> Any:
+        raise RuntimeError(f"a client of an engine in this process wants to connect to {request.url}")
+
+    def close(self) -> None:
+        """There is nothing to close."""
 
 
 def local(

@@ -1,9 +1,10 @@
 """Every boto3 and botocore client of the process to one engine, for code that makes its own clients.
 
 While a routing is on, requests of dynamodb and dynamodbstreams are answered by its engine, whether their client was
-made before or after it. Other services go their normal way. Three methods of botocore are replaced and put back:
+made before or after it. Other services go their normal way. Four methods of botocore are replaced and put back:
 
 - `Endpoint._send`, through which every request of every client leaves;
+- `Endpoint.make_request`, where most calls can already be answered (see `shortcut`);
 - `RequestSigner.get_auth_instance`: a request that stays here needs no signature, and getting credentials may itself
   need the network;
 - `Session.create_client`, to supply a region and credentials where the process has configured none.
@@ -16,13 +17,15 @@ from collections.abc import Callable
 from threading import Lock
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from weakref import WeakKeyDictionary
 
 import botocore.endpoint
 import botocore.session
-import botocore.signers
+from botocore.signers import RequestSigner
 
-from dynamometer.inprocess import transport
+from dynamometer.inprocess import shortcut, transport
 from dynamometer.inprocess.local import DEFAULT_ACCOUNT, DEFAULT_REGION, SERVICES, Local, local
+from dynamometer.inprocess.shortcut import EXCHANGE_EVENTS, Shortcut, is_botocores
 
 if TYPE_CHECKING:
     from botocore.awsrequest import AWSResponse
@@ -64,7 +67,8 @@ class Routing:
             self._engine = self._given if self._given is not None else local(**self._options)
             _current = self
             self._patch(botocore.endpoint.Endpoint, "_send", self._send)
-            self._patch(botocore.signers.RequestSigner, "get_auth_instance", self._get_auth_instance)
+            self._patch(botocore.endpoint.Endpoint, "make_request", self._make_request)
+            self._patch(RequestSigner, "get_auth_instance", self._get_auth_instance)
             self._patch(botocore.session.Session, "create_client", self._create_client)
             return self._engine
 
@@ -100,7 +104,7 @@ class Routing:
 
         return routed
 
-    # The three replaced methods.
+    # The replaced methods.
 
     def _patch(self, owner: Any, name: str, make: Callable[[Any], Any]) -> None:
         original = getattr(owner, name)
@@ -119,9 +123,25 @@ class Routing:
                 scope = transport.scope_headers(
                     engine.account, request.context.get("client_region", engine.region_name)
                 )
-            return transport.send(engine, request, scope)
+            return shortcut.send(engine, request, scope)
 
         return send
+
+    def _make_request(self, original: Any) -> Any:
+        engine = self._engine
+        assert engine is not None
+        shortcuts = _Shortcuts(engine)
+
+        def make_request(endpoint: Any, operation_model: Any, request_dict: dict[str, Any]) -> Any:
+            if endpoint._endpoint_prefix in ENDPOINT_PREFIXES:
+                context = request_dict["context"]
+                chosen = shortcuts.get(endpoint, operation_model, context)
+                answered = chosen and chosen.answer(operation_model, request_dict, context)
+                if answered is not None:
+                    return answered
+            return original(endpoint, operation_model, request_dict)
+
+        return make_request
 
     def _get_auth_instance(self, original: Any) -> Any:
         engine = self._engine
@@ -146,6 +166,41 @@ class Routing:
             return original(session, service_name, region_name if configured else DEFAULT_REGION, **kwargs)
 
         return create_client
+
+
+class _Shortcuts:
+    """Which clients may take the shortcut, operation by operation: those to whose exchange nobody listens."""
+
+    def __init__(self, engine: Local) -> None:
+        self._engine = engine
+        self._known: WeakKeyDictionary[Any, dict[str, tuple[Any, Shortcut | None]]] = WeakKeyDictionary()
+        self._made: dict[tuple[str, str], Shortcut] = {}
+
+    def get(self, endpoint: Any, model: Any, context: dict[str, Any]) -> Shortcut | None:
+        """The shortcut, or None. Botocore replaces its lookup cache whenever somebody registers or leaves."""
+        emitter = getattr(endpoint._event_emitter, "_emitter", None)
+        version = getattr(emitter, "_lookup_cache", None)
+        if version is None:
+            return None
+        operations = self._known.setdefault(endpoint, {})
+        known = operations.get(model.name)
+        if known is None or known[0] is not version:
+            known = operations[model.name] = version, self._choose(emitter, model, context)
+        return known[1]
+
+    def _choose(self, emitter: Any, model: Any, context: dict[str, Any]) -> Shortcut | None:
+        service = model.service_model.service_id.hyphenize()
+        handlers = [
+            handler
+            for event in EXCHANGE_EVENTS
+            for handler in emitter._handlers.prefix_search(f"{event}.{service}.{model.name}")
+        ]
+        if not all(map(is_botocores, handlers)):
+            return None
+        signers = [getattr(handler, "__self__", None) for handler in handlers]
+        credentials = next((each._credentials for each in signers if isinstance(each, RequestSigner)), None)
+        scope = self._engine.account_of(credentials), context.get("client_region") or self._engine.region_name
+        return self._made.setdefault(scope, Shortcut(self._engine, *scope))
 
 
 def _has_credentials(session: Any) -> bool:

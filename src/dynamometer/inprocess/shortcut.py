@@ -35,28 +35,20 @@ EXCHANGE_EVENTS = (
     "needs-retry",
 )
 _JSON = b"application/x-amz-json-1.0"
+Answered = tuple[AWSResponse, dict[str, Any]]
 
 
 class Shortcut:
-    """Answers the calls of one client."""
+    """Answers calls on behalf of one account in one region."""
 
-    def __init__(self, engine: transport.Exchange, client: Any, access_key: str) -> None:
+    def __init__(self, engine: transport.Exchange, account: str, region: str) -> None:
         self.engine = engine
-        self.is_open = True
-        self.registrations = 0
-        self._scope = transport.scope_headers(access_key, client.meta.region_name)
+        self.scope = transport.scope_headers(account, region)
         self._parsers: dict[str, Callable[[bytes], dict[str, Any]]] = {}
         self._headers: dict[str, transport.Headers] = {}
-        self._cut(client)
-        events, service = client.meta.events, client.meta.service_model.service_id.hyphenize()
-        events.register_last(f"before-call.{service}", self.before_call)
-        events.register(f"before-send.{service}", self.before_send)
-        self._watch(events)
 
-    def before_call(self, model: Any, params: dict[str, Any], context: dict[str, Any], **_: Any) -> Any:
-        """Answer a call; None sends it the long way."""
-        if not self.is_open:
-            return None
+    def answer(self, model: Any, params: dict[str, Any], context: dict[str, Any]) -> Answered | None:
+        """What botocore makes of the answer. None when that is an error: `context` then holds it for `send`."""
         operation = model.name
         headers = self._headers.get(operation)
         if headers is None:
@@ -77,18 +69,41 @@ class Shortcut:
         }
         return AWSResponse(params["url"], 200, answer_headers, transport.RawBody(response.body)), parsed
 
-    def before_send(self, request: Any, **_: Any) -> AWSResponse:
-        """Answer a request that goes the long way: with what `before_call` was told, or anew when it is a retry."""
-        pending: Response | None = request.context.pop(PENDING, None)
-        if pending is not None:
-            return transport.as_botocore(request.url, pending, self.engine.now())
-        return transport.send(self.engine, request, self._scope)
-
     def _prepare(self, operation: str, model: Any, headers: Any) -> transport.Headers:
-        prepared = {b"x-amz-target": headers["X-Amz-Target"].encode(), b"content-type": _JSON, **self._scope}
+        prepared = {b"x-amz-target": headers["X-Amz-Target"].encode(), b"content-type": _JSON, **self.scope}
         self._parsers[operation] = parser_of(model.output_shape)
         self._headers[operation] = prepared
         return prepared
+
+
+def send(engine: transport.Exchange, request: Any, scope: transport.Headers | None) -> AWSResponse:
+    """Answer a request that went the long way: with what it was told already, or anew when it is a retry."""
+    pending: Response | None = request.context.pop(PENDING, None)
+    if pending is not None:
+        return transport.as_botocore(request.url, pending, engine.now())
+    return transport.send(engine, request, scope)
+
+
+class Attached:
+    """A client of ours with its shortcut, which is open until somebody listens to the exchange."""
+
+    def __init__(self, shortcut: Shortcut, client: Any) -> None:
+        self.is_open = True
+        self.registrations = 0
+        self._shortcut = shortcut
+        self._cut(client)
+        events, service = client.meta.events, client.meta.service_model.service_id.hyphenize()
+        events.register_last(f"before-call.{service}", self.before_call)
+        events.register(f"before-send.{service}", self.before_send)
+        self._watch(events)
+
+    def before_call(self, model: Any, params: dict[str, Any], context: dict[str, Any], **_: Any) -> Answered | None:
+        """Answer a call; None sends it the long way."""
+        return self._shortcut.answer(model, params, context) if self.is_open else None
+
+    def before_send(self, request: Any, **_: Any) -> AWSResponse:
+        """Answer a request in place of the network."""
+        return send(self._shortcut.engine, request, self._shortcut.scope)
 
     def _cut(self, client: Any) -> None:
         """Let the client use one address and one user agent. Where botocore has moved these, it is only slower."""
@@ -108,7 +123,7 @@ class Shortcut:
 
     def _watched(self, register: Callable[..., None], closing: tuple[str, ...]) -> Callable[..., None]:
         def registering(event_name: str, handler: Any, *args: Any, **kwargs: Any) -> None:
-            if not _is_botocores(handler):
+            if not is_botocores(handler):
                 self.registrations += 1
                 if event_name.startswith(closing):
                     self.is_open = False
@@ -117,7 +132,7 @@ class Shortcut:
         return registering
 
 
-def _is_botocores(handler: Any) -> bool:
+def is_botocores(handler: Any) -> bool:
     """Whether a handler is botocore's or boto3's own: some are registered only after the client has been made."""
     module = getattr(handler, "__module__", None) or type(handler).__module__
     return str(module).partition(".")[0] in ("botocore", "boto3")

@@ -172,3 +172,42 @@ def test_unsigned_clients_are_routed_to_their_region(db: dynamometer.Local) -> N
             **TABLE
         )
     assert db.client(region_name="eu-west-1").list_tables()["TableNames"] == ["things"]
+
+
+def test_whoever_listens_to_the_exchange_of_a_routed_client_hears_it(db: dynamometer.Local) -> None:
+    heard: list[str] = []
+    with db.route_all():
+        client = make_client()
+        client.list_tables()
+        client.meta.events.register("before-send.dynamodb", lambda request, **_: heard.append(request.url))
+        client.list_tables()
+    assert len(heard) == 1
+
+
+def test_a_refused_request_of_a_routed_client_reaches_the_engine_once(
+    db: dynamometer.Local, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    requests: list[bytes] = []
+    handle = db._service.handle
+
+    def counting(*args: Any) -> Any:
+        requests.append(args[3])
+        return handle(*args)
+
+    monkeypatch.setattr(db._service, "handle", counting)
+    with db.route_all():
+        client = make_client()
+        with pytest.raises(client.exceptions.ResourceNotFoundException):
+            client.describe_table(TableName="nothing")
+    assert len(requests) == 1
+
+
+def test_a_refusal_to_a_local_client_comes_from_its_own_engine_while_another_is_routed(db: dynamometer.Local) -> None:
+    with dynamometer.local() as other, db.route_all():
+        client = other.client()
+        client.create_table(**TABLE)
+        client.meta.events.register("before-send.dynamodb", lambda **_: None)
+        assert client.list_tables()["TableNames"] == ["things"]
+        with pytest.raises(client.exceptions.ResourceInUseException):
+            client.create_table(**TABLE)
+    assert db.client().list_tables()["TableNames"] == []
