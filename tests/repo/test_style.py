@@ -20,11 +20,11 @@ HOMES = {
     "rocksdict": (("storage/rocksdb.py",), "use the storage interface"),
     "sortedcontainers": (("storage/memory.py",), "use the storage interface"),
     "boto3": (
-        ("inprocess/", "pytest_plugin.py", "patterns/", "consumers/", "objects/s3.py", "cli/clients.py"),
+        ("inprocess/", "pytest_plugin.py", "patterns/", "consumers/", "objects/s3.py", "cli/clients.py", "kinesis.py"),
         "the tower below knows no client",
     ),
     "botocore": (
-        ("inprocess/", "pytest_plugin.py", "patterns/", "consumers/", "objects/s3.py", "cli/clients.py"),
+        ("inprocess/", "pytest_plugin.py", "patterns/", "consumers/", "objects/s3.py", "cli/clients.py", "kinesis.py"),
         "model/shapes.py reads its data files",
     ),
     "uvloop": (("server/",), "sockets are the server's"),

@@ -55,6 +55,12 @@ class Settings:
     recovery_lag_seconds: float = _setting(
         300.0, "how far behind now the latest moment is that point-in-time recovery restores", low=0, high=86400
     )
+    kinesis_folder: str | None = _setting(
+        None, "folder for Kinesis streaming destinations: a file for each data stream, a record on each line"
+    )
+    kinesis_endpoint: str | None = _setting(
+        None, "URL of the Kinesis that streaming destinations are delivered to, if not to a folder"
+    )
     s3_folder: str | None = _setting(
         None, "folder that stands for S3 in exports, imports and bulk puts: its sub-folders are the buckets"
     )
@@ -83,6 +89,8 @@ class Settings:
         if (self.tls_cert is None) != (self.tls_key is None):
             missing, given = ("tls_key", "tls_cert") if self.tls_key is None else ("tls_cert", "tls_key")
             raise SettingsError(f"{given} is set but {missing} is not: HTTPS needs both")
+        if self.kinesis_folder is not None and self.kinesis_endpoint is not None:
+            raise SettingsError("kinesis_folder and kinesis_endpoint are both set: choose one place for the records")
         if self.s3_folder is not None and self.s3_endpoint is not None:
             raise SettingsError("s3_folder and s3_endpoint are both set: choose one place for the buckets")
 

@@ -40,13 +40,15 @@ def run(arguments: argparse.Namespace) -> int:
     )
     _raise_file_limit(settings.max_connections + FILES_PER_STORE)
     from dynamometer.engine.engine import Engine
+    from dynamometer.kinesis import open_sink
     from dynamometer.objects import open_objects
     from dynamometer.server.tls import context
     from dynamometer.wire.service import Service
 
     tls = context(settings)
     clock = SystemClock()
-    engine = Engine(open_store(settings), clock, settings=settings, objects=open_objects(settings))
+    sink = open_sink(settings, is_waiting=False)
+    engine = Engine(open_store(settings), clock, settings=settings, objects=open_objects(settings), sink=sink)
     try:
         service = Service(engine, settings)
         server = Server(service.handle, engine.store, settings, clock, engine.run_jobs, tls)

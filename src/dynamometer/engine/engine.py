@@ -20,10 +20,12 @@ from dynamometer.engine import reaper, recovery
 from dynamometer.engine.backups import Backups
 from dynamometer.engine.catalog import Catalog, World
 from dynamometer.engine.commit import Commit
+from dynamometer.engine.destinations import Destinations
 from dynamometer.engine.log import ChangeLog
 from dynamometer.engine.objects import FolderObjects, ObjectStore
 from dynamometer.engine.reaper import Reaper
 from dynamometer.engine.restores import Restores
+from dynamometer.engine.sinks import Sink
 from dynamometer.engine.streams import Streams
 from dynamometer.engine.transfers.registry import Transfers
 from dynamometer.storage.interface import Store
@@ -31,6 +33,7 @@ from dynamometer.storage.interface import Store
 CONFLICT_TRIES_MAX = 20
 LOG_TRIM_SECONDS = 60.0
 REAP_SECONDS = 1.0
+DELIVER_SECONDS = 0.2
 BACKUP_EXPIRY_SECONDS = 60.0
 TRANSFER_EXPIRY_SECONDS = 3600.0
 
@@ -72,6 +75,7 @@ class Engine:
         rng: Random | None = None,
         settings: Settings | None = None,
         objects: ObjectStore | None = None,
+        sink: Sink | None = None,
     ) -> None:
         self.store = store
         self.clock = clock if clock is not None else SystemClock()
@@ -85,6 +89,7 @@ class Engine:
         self.log = ChangeLog(store, self.clock)
         self.catalog = Catalog(store, self.clock, self.settings, self.rng, self.jobs)
         self.streams = Streams(store, self.clock, self.log, self.catalog, self.settings)
+        self.destinations = Destinations(store, self.clock, self.log, self.catalog, sink)
         reaper.resume(self)
         self.log.holders.append(partial(recovery.holder, self))
         self.backups = Backups(self)
@@ -94,6 +99,7 @@ class Engine:
         self._chores = [
             Chore(LOG_TRIM_SECONDS, self.log.trim),
             Chore(REAP_SECONDS, Reaper(self).reap),
+            Chore(DELIVER_SECONDS, self.destinations.deliver),
             Chore(BACKUP_EXPIRY_SECONDS, self.backups.expire),
             Chore(TRANSFER_EXPIRY_SECONDS, self.transfers.forget),
         ]
@@ -147,5 +153,6 @@ class Engine:
 
     def close(self) -> None:
         """Make everything durable and let go of the store; unfinished jobs are resumed by the next engine."""
+        self.destinations.close()
         self.jobs.clear()  # a job's open range would keep the data folder locked
         self.store.close()

@@ -7,6 +7,7 @@
     token    "i" account "/" region "/" operation "/" token                         a finished transaction, JSON
     expiry   "j" microseconds:8 token key                                           (empty) when a token expires
     stream   "e" account "/" region "/" table name "/" label                        a stream's record, JSON
+    cursor   "q" table:4 sequence:8                                                 a delivery to Kinesis, JSON
     log      "s" table:4 sequence:8                                                 a change, see `log`
     due      "x" table:4 seconds:8 place                                            (empty) when an item expires
     backup   "b" account "/" region "/" table name "/" label                        a backup's record, JSON
@@ -81,6 +82,16 @@ def stream_key(account: str, region: str, table: str, label: str) -> bytes:
 def stream_range() -> tuple[bytes, bytes]:
     """Bounds of all stream records."""
     return b"e", b"f"
+
+
+def cursor_key(table: int, start: int) -> bytes:
+    """The key of what is kept of a delivery to Kinesis that begins at a change."""
+    return b"q" + table.to_bytes(4, "big") + start.to_bytes(8, "big")
+
+
+def cursor_range() -> tuple[bytes, bytes]:
+    """Bounds of all deliveries."""
+    return b"q", b"r"
 
 
 def log_prefix(table: int) -> bytes:

@@ -48,6 +48,13 @@ class Change:
     after: bytes | None
 
     @property
+    def event_name(self) -> str:
+        """What a stream calls it: INSERT, MODIFY or REMOVE."""
+        if self.before is None:
+            return "INSERT"
+        return "REMOVE" if self.after is None else "MODIFY"
+
+    @property
     def seconds(self) -> float:
         """When it happened, in seconds since the epoch."""
         return self.sequence / 1e9

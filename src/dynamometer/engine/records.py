@@ -108,6 +108,27 @@ class Restore:
 
 
 @dataclass(slots=True)
+class Destination:
+    """A Kinesis data stream that gets, or got, the table's changes. `status`: what it is once `until` has come.
+
+    `is_unconfirmed`: nobody has looked yet whether there is such a stream. `changed_at`: when the precision was.
+    """
+
+    stream_arn: str
+    status: str
+    until: float | None = None
+    precision: str | None = None
+    description: str | None = None
+    is_unconfirmed: bool = False
+    changed_at: list[float] = field(default_factory=list)
+
+    @property
+    def is_on(self) -> bool:
+        """Changes are being delivered."""
+        return self.status == "ACTIVE"
+
+
+@dataclass(slots=True)
 class Policy:
     """A resource policy, or the trace of a deleted one. `revision`: the moment of its change in milliseconds."""
 
@@ -208,6 +229,8 @@ class TableRecord:
     """The ARN of the KMS key; None for the service's own encryption."""
     stream: Stream | None = None
     ttl: TimeToLive | None = None
+    destinations: list[Destination] = field(default_factory=list)
+    """Newest first; at the most one of them is not over."""
     deletion_protection: bool = False
     tags: dict[str, str] = field(default_factory=dict)
     policies: dict[str, Policy] = field(default_factory=dict)
@@ -232,9 +255,14 @@ class TableRecord:
         return next((index for index in self.indexes if index.name == name), None)
 
     @property
+    def has_destination(self) -> bool:
+        """Whether changes are delivered to Kinesis."""
+        return any(destination.is_on for destination in self.destinations)
+
+    @property
     def is_logged(self) -> bool:
         """Whether somebody reads the table's changes."""
-        return (self.stream is not None and self.stream.enabled) or self.recovery is not None
+        return (self.stream is not None and self.stream.enabled) or self.recovery is not None or self.has_destination
 
     def settle(self) -> None:
         """The moment `until` has come. A DELETING table is the catalog's to remove."""
@@ -320,6 +348,7 @@ def _table(value: dict[str, Any]) -> TableRecord:
         "warm": Warm(**value["warm"]),
         "stream": None if value["stream"] is None else Stream(**value["stream"]),
         "ttl": None if value.get("ttl") is None else TimeToLive(**value["ttl"]),
+        "destinations": [Destination(**destination) for destination in value.get("destinations", [])],
         "indexes": indexes,
         "recovery": None if value.get("recovery") is None else Recovery(**value["recovery"]),
         "restore": None if value.get("restore") is None else Restore(**value["restore"]),

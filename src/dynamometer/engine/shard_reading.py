@@ -181,7 +181,7 @@ def record_of(stream: Stream, change: Change) -> Body:
     data["SizeBytes"] = size
     record: Body = {
         "eventID": xxhash.xxh3_128_hexdigest(f"{stream.arn}/{change.sequence}".encode()),
-        "eventName": _event_name(change),
+        "eventName": change.event_name,
         "eventVersion": "1.1",
         "eventSource": "aws:dynamodb",
         "awsRegion": stream.region,
@@ -191,8 +191,3 @@ def record_of(stream: Stream, change: Change) -> Body:
         record["userIdentity"] = {"PrincipalId": "dynamodb.amazonaws.com", "Type": "Service"}
     return record
 
-
-def _event_name(change: Change) -> str:
-    if change.before is None:
-        return "INSERT"
-    return "REMOVE" if change.after is None else "MODIFY"
