@@ -190,4 +190,3 @@ def record_of(stream: Stream, change: Change) -> Body:
     if change.flags & SERVICE:
         record["userIdentity"] = {"PrincipalId": "dynamodb.amazonaws.com", "Type": "Service"}
     return record
-
