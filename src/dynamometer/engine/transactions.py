@@ -23,7 +23,7 @@ from dynamometer.base.errors import (
 from dynamometer.capacity import units
 from dynamometer.engine import keyspace
 from dynamometer.engine.catalog import Table, World
-from dynamometer.engine.codec import Item, explain_empty_keys
+from dynamometer.engine.codec import IndexKeyError, Item, explain_empty_keys
 from dynamometer.engine.commit import Commit, Image
 from dynamometer.engine.requests import Body
 
@@ -53,6 +53,14 @@ def _reason(error: ServiceError | None) -> dict[str, Any]:
 def check_key_not_empty(table: Table, item: Item) -> None:
     """Raise for an empty key value, which refuses the whole request instead of cancelling it (measured)."""
     explain_empty_keys(table.key, item)
+
+
+def check_index_keys_not_empty(table: Table, item: Item) -> None:
+    """The same for the index keys of an item that is put."""
+    for index in table.maintained:
+        for attribute in index.schema.key.attributes:
+            if item.get(attribute.name, {}).get(attribute.type) == "":
+                raise IndexKeyError("empty", index.schema, attribute, attribute.type).on_put()
 
 
 def check_payload_size(parts: list[Any]) -> None:

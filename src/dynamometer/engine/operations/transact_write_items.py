@@ -29,6 +29,7 @@ from dynamometer.engine.transactions import (
     DISTINCT,
     Tokens,
     cancelled,
+    check_index_keys_not_empty,
     check_key_not_empty,
     check_payload_size,
 )
@@ -87,6 +88,8 @@ def parse(world: World, body: Body) -> list[tuple[Body, Action]]:
     actions: list[tuple[Body, Action]] = []
     for number, (one, table) in enumerate(zip(parsed, tables, strict=True)):
         check_key_not_empty(table, one.request["Item" if one.verb == "Put" else "Key"])
+        if one.verb == "Put":
+            check_index_keys_not_empty(table, one.request["Item"])
         try:
             actions.append((one.request, one.action(table)))
         except ValidationException as error:
