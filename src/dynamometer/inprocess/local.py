@@ -30,7 +30,6 @@ from dynamometer.engine.sketch import Frequent
 from dynamometer.inprocess.shortcut import Attached, Shortcut
 from dynamometer.inprocess.transport import Headers
 from dynamometer.kinesis import open_sink
-from dynamometer.kinesis import open_sink
 from dynamometer.objects import open_objects
 from dynamometer.storage.interface import Store
 from dynamometer.wire.service import Response, Service
