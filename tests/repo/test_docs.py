@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import runpy
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -66,3 +67,9 @@ def test_every_setting_is_documented(name: str) -> None:
     assert f"`{name}`" in reference and f"`{environment_name(name)}`" in reference, (
         f"docs/reference/settings.md lacks {name}: run tools/document-settings"
     )
+
+
+def test_the_table_of_operations_is_as_the_tool_writes_it() -> None:
+    tool = runpy.run_path(str(ROOT / "tools" / "document-operations"))
+    text = (ROOT / "docs" / "compatibility.md").read_text(encoding="utf-8")
+    assert tool["page"](text) == text, "run tools/document-operations"

@@ -30,9 +30,10 @@ from dynamometer.base.errors import (
     StoreError,
     UnknownOperationException,
 )
+from dynamometer.engine import operations
 from dynamometer.engine.catalog import World
 from dynamometer.engine.engine import Answer, Engine
-from dynamometer.engine.operations import Operation, load
+from dynamometer.engine.operations import Operation
 from dynamometer.model import shapes
 from dynamometer.wire import compression, errors, sigv4
 
@@ -81,10 +82,8 @@ class Service:
     def __init__(self, engine: Engine, settings: Any = None) -> None:
         self.engine = engine
         self._settings = settings if settings is not None else engine.settings
-        self._rows = {name: _Row(operation) for name, operation in load().items()}
-        self._targets = {
-            f"{_TARGETS[shapes.service_of(name)]}.{name}".encode(): row for name, row in self._rows.items()
-        }
+        self._names = {f"{_TARGETS[shapes.service_of(name)]}.{name}".encode(): name for name in operations.names()}
+        self._rows: dict[bytes, _Row] = {}
         self._worlds: dict[bytes, World] = {}
         self._id_prefix = "".join(engine.rng.choices("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", k=39)).encode()
         self._requests = 0
@@ -102,9 +101,10 @@ class Service:
                 return self._unknown_operation()
         sequence = 0
         try:
-            row = self._targets.get(headers.get(b"x-amz-target", b""))
+            target_name = headers.get(b"x-amz-target", b"")
+            row = self._rows.get(target_name)
             if row is None:
-                raise UnknownOperationException()
+                row = self._new_row(target_name)
             world = self._world(headers, target)
             if b"content-encoding" in headers:
                 body = compression.decode(headers[b"content-encoding"], body, limits.REQUEST_BODY_BYTES_MAX)
@@ -120,6 +120,14 @@ class Service:
             log.exception("a bug in %s", headers.get(b"x-amz-target", b"").decode("latin-1"))
             status, payload = errors.encode(InternalServerError(_INTERNAL))
         return self._respond(status, payload, content_type, headers, sequence)
+
+    def _new_row(self, target: bytes) -> _Row:
+        """The row of an operation that is asked for the first time. Raises UnknownOperationException."""
+        name = self._names.get(target)
+        if name is None:
+            raise UnknownOperationException()
+        row = self._rows[target] = _Row(operations.find(name))
+        return row
 
     def _operate(self, row: _Row, world: World, body: bytes) -> Answer:
         """The request's JSON through its operation."""

@@ -97,11 +97,17 @@ def _control(run: Callable[[Engine, World, dict[str, Any]], dict[str, Any]]) -> 
     return run_durably
 
 
+def names() -> tuple[str, ...]:
+    """Every operation that is built."""
+    return (*DATA_OPERATIONS, *CONTROL_OPERATIONS, *STREAM_OPERATIONS)
+
+
+def find(name: str) -> Operation:
+    """The operation of this name, which is one of `names`. Its module is imported when it is first asked for."""
+    run = import_module(f"{__name__}.{_module_name(name)}").run
+    return Operation(name, run if name in DATA_OPERATIONS else _control(run))
+
+
 def load() -> dict[str, Operation]:
-    """The table, by operation name."""
-    table = {}
-    for name in DATA_OPERATIONS:
-        table[name] = Operation(name, import_module(f"{__name__}.{_module_name(name)}").run)
-    for name in (*CONTROL_OPERATIONS, *STREAM_OPERATIONS):
-        table[name] = Operation(name, _control(import_module(f"{__name__}.{_module_name(name)}").run))
-    return table
+    """The whole table, by operation name."""
+    return {name: find(name) for name in names()}
