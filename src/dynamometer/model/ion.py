@@ -117,7 +117,7 @@ _token = re.compile(
     r"""
       "(?P<string>(?:[^"\\\n]|\\.)*)"
     | '''(?P<long>(?:[^'\\]|\\.|'(?!''))*)'''
-    | '(?P<quoted>(?:[^'\\\n]|\\.)+)'
+    | '(?!'')(?P<quoted>(?:[^'\\\n]|\\.)*)'
     | \{\{\s*(?P<blob>[A-Za-z0-9+/=\s]*)\}\}
     | (?P<mark>::|[{}\[\],:])
     | (?P<number>[+-]?[0-9][\w.:+-]*)
@@ -217,7 +217,7 @@ class _Parser:
                 raise _Unfinished
             raise IonError("{{ }} holds no base64")
         self.position = match.end()
-        if self.position == len(self.text) and match.lastgroup in ("number", "name"):
+        if self.position == len(self.text) and match.lastgroup in ("number", "name", "quoted"):
             raise _Unfinished
         return match
 

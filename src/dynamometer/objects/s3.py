@@ -26,6 +26,7 @@ PART_BYTES = 8 << 20
 """Of an upload in parts; S3 takes none below 5 MB."""
 AHEAD = 2
 BEHIND = 2
+LISTED_AT_ONCE = 1000
 THREADS = 8
 
 
@@ -70,7 +71,10 @@ class S3Objects:
 
     def list(self, bucket: str, prefix: str) -> Iterator[Listed]:
         with _explained(self.url):
-            for page in self.client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix):
+            pages = self.client.get_paginator("list_objects_v2").paginate(
+                Bucket=bucket, Prefix=prefix, PaginationConfig={"PageSize": LISTED_AT_ONCE}
+            )
+            for page in pages:
                 for each in page.get("Contents", ()):
                     yield Listed(each["Key"], each["Size"], each["ETag"].strip('"'))
 
