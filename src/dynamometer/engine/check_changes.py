@@ -2,7 +2,7 @@
 
     due        every item of a table with a time to live is under its second, and every such entry has its item
     log        entries are readable, and the newest entry of an item that a stream has followed says what the item is
-    streams    their records are readable
+    streams    their records are readable, and those of deliveries to Kinesis
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from dynamometer.engine import keyspace, log, stored
 from dynamometer.engine.catalog import Table
 from dynamometer.engine.codec import UNUSUAL, Item
 from dynamometer.engine.commit import PREFIX_LENGTH, expiry_of
+from dynamometer.engine.cursors import Cursor
 from dynamometer.engine.streams import Stream
 from dynamometer.storage.interface import View
 
@@ -44,6 +45,11 @@ def problems(view: View, tables: list[Table], count: Callable[[], None]) -> Iter
             continue
         if stream.end is None:
             followed[stream.table_number] = stream.start
+    for _, raw in view.range(*keyspace.cursor_range()):
+        try:
+            Cursor(**orjson.loads(raw))
+        except UNUSUAL:
+            yield "deliveries", "what is kept of a delivery to Kinesis can't be read"
     for number in log.tables_of(view):
         yield from _log(view, number, by_number.get(number), followed.get(number), count)
 

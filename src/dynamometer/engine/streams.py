@@ -145,6 +145,8 @@ class Streams:
     def _needed(self, table: int) -> int | None:
         """What of a table's log is not yet 24 hours old and may still be read through a stream."""
         horizon = self.horizon()
+        if table in self._open_by_table:
+            return horizon
         for stream in self._streams.values():
             if stream.table_number == table and not _is_over(stream, horizon):
                 return horizon

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from botocore.config import Config
 from botocore.exceptions import ClientError
 
 import dynamometer
@@ -28,8 +29,9 @@ class Streaming:
 
     def open(self) -> None:
         self.db = dynamometer.local(self._folder, clock=self.clock, seed=1, **self._settings)
-        self.client = self.db.client("dynamodb")
-        self.streams = self.db.client("dynamodbstreams")
+        once = Config(retries={"total_max_attempts": 1})
+        self.client = self.db.client("dynamodb", config=once)
+        self.streams = self.db.client("dynamodbstreams", config=once)
 
     def reopen(self) -> None:
         """Stop in good order and start again on the same folder."""

@@ -72,6 +72,11 @@ def test_entries_of_the_log_that_cannot_be_right(at: Streaming) -> None:
     assert "it is the newest change of its item, but the item is another one" in findings(at)
 
 
+def test_a_delivery_that_cannot_be_read(at: Streaming) -> None:
+    change(at, keyspace.cursor_key(1, 1), b"[]")
+    assert findings(at) == ["what is kept of a delivery to Kinesis can't be read"]
+
+
 def test_a_stream_that_cannot_be_read(at: Streaming) -> None:
     change(at, only_key(at, *keyspace.stream_range()), b"{}")
     assert findings(at) == ["a stream's record can't be read"]
