@@ -67,6 +67,19 @@ class Settings:
     s3_endpoint: str | None = _setting(
         None, "URL of the S3-compatible service for exports, imports and bulk puts; credentials as for any AWS client"
     )
+    replication_lag_seconds: float = _setting(
+        1.0, "how long a write to a global table takes to the other regions, at the least", low=0, high=86400
+    )
+    replicated_conflict_seconds: float = _setting(
+        0.0,
+        "how long a write to a strongly consistent global table keeps other regions from its item",
+        low=0,
+        high=86400,
+    )
+    peers: str | None = _setting(
+        None, "regions that other servers have, as region=URL pairs with commas between, for global tables"
+    )
+    replication_secret: str | None = _setting(None, "what this server and its peers know each other by; not shown")
     item_collection_limit_bytes: int = _setting(
         10 * GIB, "largest item collection of a table with a local secondary index", low=1
     )

@@ -132,6 +132,32 @@ class PolicyNotFoundException(ServiceError):
     """No policy, or not the revision of it that the request expects."""
 
 
+class GlobalTableNotFoundException(ServiceError):
+    """No such global table of version 2017.11.29."""
+
+
+class GlobalTableAlreadyExistsException(ServiceError):
+    """The global table of version 2017.11.29 is there already."""
+
+
+class ReplicaAlreadyExistsException(ServiceError):
+    """The region has a replica of the global table already."""
+
+
+class ReplicaNotFoundException(ServiceError):
+    """The region has no replica of the global table."""
+
+
+class IndexNotFoundException(ServiceError):
+    """No such index, in the settings of a global table."""
+
+
+class ReplicatedWriteConflictException(ServiceError):
+    """The item is being changed from another region."""
+
+    status = 409
+
+
 class LimitExceededException(ServiceError):
     """Too many control-plane operations at once, or in a time."""
 

@@ -64,13 +64,16 @@ class Table:
 
     __slots__ = (
         "arn",
+        "conflict_window",
         "counters_key",
         "encode_key",
         "has_local",
         "indexes",
         "insights",
         "is_followed",
+        "is_isolated",
         "is_logged",
+        "is_replicated",
         "key",
         "key_count",
         "last_sequence",
@@ -79,6 +82,7 @@ class Table:
         "number",
         "prefix",
         "record",
+        "siblings",
         "sizes_prefix",
         "status",
         "ttl_attribute",
@@ -98,6 +102,12 @@ class Table:
         self.last_sequence = 0
         self.insights: Contributors | None = None
         self.indexes: dict[str, Index] = {}
+        self.siblings: list[Table] = []
+        """The other replicas, where a write is in all of them or in none."""
+        self.is_isolated = False
+        """Whether such a replica can reach no other region."""
+        self.conflict_window = 0
+        """For how many nanoseconds a write keeps other regions from its item."""
         self.show(record)
 
     def show(self, record: TableRecord) -> None:
@@ -118,6 +128,7 @@ class Table:
         self.vector_dimensions = {vector.attribute: vector.dimensions for vector in vectors} or None
         self.is_logged = record.is_logged
         self.ttl_attribute = record.ttl.attribute if record.ttl is not None and record.ttl.enabled else None
+        self.is_replicated = record.replication is not None and not record.is_filling
         self.is_followed = self.is_logged or self.ttl_attribute is not None
         self.status = record.status
         if self.status == "ACTIVE" and not self.is_settled:
@@ -269,7 +280,13 @@ class Catalog:
         record = table.record
         for index in [PRIMARY_INDEX, *(each.number for each in record.indexes)]:
             self._remove_data(record.number, index, record.is_archived and index == PRIMARY_INDEX)
-        for prefix in (keyspace.sizes_prefix(record.number), keyspace.due_prefix(record.number)):
+        for prefix in (
+            keyspace.sizes_prefix(record.number),
+            keyspace.due_prefix(record.number),
+            keyspace.version_prefix(record.number),
+            keyspace.grave_prefix(record.number),
+            keyspace.positions_prefix(record.number),
+        ):
             self._store.delete_range(prefix, keyspace.successor(prefix))
 
     def remove(self, world: World, table: Table) -> None:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from dynamometer.base.errors import ItemCollectionSizeLimitExceededException
+from dynamometer.base.errors import InternalServerError, ItemCollectionSizeLimitExceededException
 from dynamometer.capacity import units
-from dynamometer.engine import keyspace, stored
+from dynamometer.engine import keyspace, stored, versions
 from dynamometer.engine.catalog import Index, Table
 from dynamometer.engine.codec import KEY_HEAD, Entry, IndexKeyError, Item
-from dynamometer.engine.log import ChangeLog
+from dynamometer.engine.log import REPLICATED, ChangeLog
 from dynamometer.engine.log import encode as encode_change
 from dynamometer.engine.vectors.codec import billed_size
 from dynamometer.storage.interface import Transaction
@@ -183,15 +183,42 @@ class Commit:
                     self.transaction.delete(keyspace.due_key(table.number, old, place))
                 if new is not None:
                     self.transaction.put(keyspace.due_key(table.number, new, place), b"")
+        if table.is_isolated and not flags & REPLICATED:
+            raise InternalServerError("Internal server error")  # assumed: what the service says is not public
+        if table.siblings and not flags & REPLICATED:
+            self._change_siblings(table, place, before, after)
         if not table.is_logged or (before is None and after is None):
             return
         if before is not None and after is not None and before.size == after.size and before.item == after.item:
             # only the order of the members differs: nothing changed
             return
+        version = b""
+        if table.is_replicated and not flags & REPLICATED:
+            region = table.record.region
+            sequence, version = versions.stamp(
+                self.transaction, self._log, table.number, region, place, after is None, table.conflict_window
+            )
+            for sibling in table.siblings:
+                versions.keep(self.transaction, sibling.number, place, sequence, version, after is None)
+        else:
+            sequence = self._log.next_sequence()
         entry = encode_change(
-            flags, place, before.value if before is not None else None, after.value if after is not None else None
+            flags,
+            place,
+            before.value if before is not None else None,
+            after.value if after is not None else None,
+            version,
         )
-        self.transaction.put(keyspace.log_key(table.number, self._log.next_sequence()), entry)
+        self.transaction.put(keyspace.log_key(table.number, sequence), entry)
+
+    def _change_siblings(self, table: Table, place: bytes, before: Image | None, after: Image | None) -> None:
+        """Stage the same change in every other replica of a strongly consistent global table."""
+        for sibling in table.siblings:
+            key = sibling.prefix + place
+            entries = None
+            if after is not None:
+                entries = [_entry_or_none(index, after.item, key, after) for index in sibling.maintained]
+            self.change(sibling, key, before, after, entries, REPLICATED)
 
     def _change_indexes(
         self,

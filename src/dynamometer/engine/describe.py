@@ -7,6 +7,7 @@ from typing import Any
 
 from dynamometer.engine.catalog import Table
 from dynamometer.engine.records import IndexRecord, TableRecord, Throughput, Warm
+from dynamometer.engine.replication import describing
 from dynamometer.engine.throughput import decreases_today
 from dynamometer.storage.interface import Store
 
@@ -185,6 +186,7 @@ def _add_options(description: Body, record: TableRecord) -> None:
             "KMSMasterKeyArn": record.encryption_key,
         }
     _add_stream(description, record)
+    describing.add_to(description, record)
     restore = record.restore
     if restore is not None:
         restored: Body = {"SourceTableArn": restore.source_arn, "RestoreDateTime": restore.at}

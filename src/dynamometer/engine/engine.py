@@ -24,6 +24,7 @@ from dynamometer.engine.destinations import Destinations
 from dynamometer.engine.log import ChangeLog
 from dynamometer.engine.objects import FolderObjects, ObjectStore
 from dynamometer.engine.reaper import Reaper
+from dynamometer.engine.replication.replicator import Replicator
 from dynamometer.engine.restores import Restores
 from dynamometer.engine.sinks import Sink
 from dynamometer.engine.streams import Streams
@@ -35,6 +36,8 @@ LOG_TRIM_SECONDS = 60.0
 REAP_SECONDS = 1.0
 DELIVER_SECONDS = 0.2
 BACKUP_EXPIRY_SECONDS = 60.0
+REPLICATION_SECONDS = 0.05
+GRAVE_SWEEP_SECONDS = 60.0
 TRANSFER_EXPIRY_SECONDS = 3600.0
 
 Answer = tuple[dict[str, Any], int]
@@ -94,6 +97,7 @@ class Engine:
         self.log.holders.append(partial(recovery.holder, self))
         self.backups = Backups(self)
         self.restores = Restores(self)
+        self.replication = Replicator(self)
         self.transfers = Transfers(self)
         self._next_chore = 0.0
         self._chores = [
@@ -101,6 +105,8 @@ class Engine:
             Chore(REAP_SECONDS, Reaper(self).reap),
             Chore(DELIVER_SECONDS, self.destinations.deliver),
             Chore(BACKUP_EXPIRY_SECONDS, self.backups.expire),
+            Chore(REPLICATION_SECONDS, self.replication.work),
+            Chore(GRAVE_SWEEP_SECONDS, self.replication.sweep),
             Chore(TRANSFER_EXPIRY_SECONDS, self.transfers.forget),
         ]
 

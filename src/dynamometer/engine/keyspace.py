@@ -14,7 +14,7 @@
     kept     "k" backup:4 place                                                     an item of a backup, as in data
     transfer "t" account "/" region "/" kind "/" label                              an export, import or bulk put, JSON
     spool    "u" account "/" region "/" kind "/" label "/" part "/" number:8        what its job keeps beside that
-    version  "v" table:4 place                                                      whose write an item is, see `versions`
+    version  "v" table:4 place                                                      an item's last write, see `versions`
     grave    "w" table:4 sequence:8 place                                           (empty) a deletion in a replica
     position "p" table:4 kind:1 region                                              how far a replica has come, JSON
     conflict "f" account "/" table name "/" sequence:8 region "/" place             an update that was lost, JSON

@@ -27,6 +27,8 @@ SERVICE = 1
 """Flag: the change was the service's own, a deletion by time to live."""
 REPLICATED = 2
 """Flag: the change was made in another region first."""
+SEEN = 4
+"""Flag: the entry ends with the change's version, see `versions`, and its length."""
 
 _HEAD = Struct(">BII")
 """Flags, and the lengths of place and before."""
@@ -46,6 +48,8 @@ class Change:
     place: bytes
     before: bytes | None
     after: bytes | None
+    version: bytes = b""
+    """Of a replica's item, as at rest."""
 
     @property
     def event_name(self) -> str:
@@ -65,9 +69,12 @@ def sequence_at(seconds: float) -> int:
     return int(seconds * 1_000_000) * 1000
 
 
-def encode(flags: int, place: bytes, before: bytes | None, after: bytes | None) -> bytes:
+def encode(flags: int, place: bytes, before: bytes | None, after: bytes | None, version: bytes = b"") -> bytes:
     """An entry's value: flags, then three parts with their lengths; a missing image has none."""
     before, after = before or b"", after or b""
+    if version:
+        flags |= SEEN
+        after += version + len(version).to_bytes(2, "big")
     return _HEAD.pack(flags, len(place), len(before)) + place + before + after
 
 
@@ -78,8 +85,12 @@ def decode(sequence: int, value: bytes) -> Change:
     flags, place_length, before_length = _HEAD.unpack_from(value)
     place_end = _PLACE + place_length
     before_end = place_end + before_length
-    before, after = value[place_end:before_end] or None, value[before_end:] or None
-    return Change(sequence, flags, value[_PLACE:place_end], before, after)
+    end, version = len(value), b""
+    if flags & SEEN:
+        end -= 2 + int.from_bytes(value[-2:], "big")
+        version = value[end:-2]
+    before, after = value[place_end:before_end] or None, value[before_end:end] or None
+    return Change(sequence, flags & ~SEEN, value[_PLACE:place_end], before, after, version)
 
 
 def partition_hash(value: bytes) -> int:

@@ -37,7 +37,10 @@ class Reaper:
         """One step over all tables; whether more is due at once."""
         more = False
         for table in self._engine.catalog.tables():
-            if table.ttl_attribute is not None and table.record.status not in ("CREATING", "DELETING"):
+            record = table.record
+            if record.replication is not None and record.replication.members[0].region != record.region:
+                continue  # the oldest replica deletes, and its deletions are replicated
+            if table.ttl_attribute is not None and record.status not in ("CREATING", "DELETING"):
                 more = self._reap_table(table) or more
         return more
 

@@ -169,6 +169,56 @@ class Vector:
 
 
 @dataclass(slots=True)
+class Member:
+    """One replica of a global table, as all the others know it; what it has otherwise than they is told of it.
+
+    `source`: the region that fills a new one. `since`: from which sequence number on each region sends its changes.
+    """
+
+    region: str
+    status: str = "CREATING"
+    until: float | None = None
+    source: str | None = None
+    since: dict[str, int] = field(default_factory=dict)
+    encryption_key: str | None = None
+    read_units: int | None = None
+    on_demand_read: int | None = None
+    indexes: dict[str, dict[str, int]] = field(default_factory=dict)
+    """Of a global index by name: `read_units`, `on_demand_read`."""
+    table_class: str | None = None
+    table_class_at: float | None = None
+
+
+@dataclass(slots=True)
+class Replication:
+    """That a table is a replica of a global table. The newest revision of what they share wins everywhere."""
+
+    version: str
+    consistency: str
+    members: list[Member]
+    revision: int
+    revised_in: str
+    created_at: float
+    witness: str | None = None
+    is_protected: bool = True
+    """From disassociation; each replica for itself."""
+    source_at: float | None = None
+    """When it last became the source of a new replica."""
+    leaving: int | None = None
+    """It is to leave the global table once every change before this one has arrived everywhere."""
+
+    def member(self, region: str) -> Member | None:
+        return next((member for member in self.members if member.region == region), None)
+
+    def others(self, region: str) -> list[Member]:
+        return [member for member in self.members if member.region != region]
+
+    @property
+    def is_strong(self) -> bool:
+        return self.consistency == "STRONG"
+
+
+@dataclass(slots=True)
 class IndexRecord:
     """A secondary index. `number` is never used again in the table: nothing that an old index left can be read."""
 
@@ -243,6 +293,9 @@ class TableRecord:
     restore: Restore | None = None
     import_label: str | None = None
     """The import that made the table and fills it: it stays CREATING until that has ended."""
+    replication: Replication | None = None
+    settings_mode: str | None = None
+    """GlobalTableSettingsReplicationMode, as it was set on a table of one region."""
     is_archived: bool = False
     """Its items are a backup's from now on: they stay when the table is removed."""
     version: int = VERSION
@@ -261,8 +314,21 @@ class TableRecord:
 
     @property
     def is_logged(self) -> bool:
-        """Whether somebody reads the table's changes."""
-        return (self.stream is not None and self.stream.enabled) or self.recovery is not None or self.has_destination
+        """Whether somebody reads the table's changes. Nobody reads how a new replica is filled."""
+        if self.is_filling:
+            return False
+        return (
+            (self.stream is not None and self.stream.enabled)
+            or self.recovery is not None
+            or self.has_destination
+            or self.replication is not None
+        )
+
+    @property
+    def is_filling(self) -> bool:
+        """Whether the table is a replica that has not got all its items yet."""
+        member = None if self.replication is None else self.replication.member(self.region)
+        return member is not None and member.status == "CREATING"
 
     def settle(self) -> None:
         """The moment `until` has come. A DELETING table is the catalog's to remove."""
@@ -352,8 +418,13 @@ def _table(value: dict[str, Any]) -> TableRecord:
         "indexes": indexes,
         "recovery": None if value.get("recovery") is None else Recovery(**value["recovery"]),
         "restore": None if value.get("restore") is None else Restore(**value["restore"]),
+        "replication": None if value.get("replication") is None else _replication(value["replication"]),
         "policies": {name: Policy(**policy) for name, policy in value.get("policies", {}).items()},
         "scaling": {name: Scaling(**scaling) for name, scaling in value.get("scaling", {}).items()},
         "insights": {name: Insights(**insights) for name, insights in value.get("insights", {}).items()},
     }
     return TableRecord(**value | parts)
+
+
+def _replication(value: dict[str, Any]) -> Replication:
+    return Replication(**value | {"members": [Member(**member) for member in value["members"]]})

@@ -229,7 +229,7 @@ def test_warm_throughput_rises_while_the_table_stays_active() -> None:
             {"ProvisionedThroughput": units(1, 1), "StreamSpecification": {"StreamEnabled": False}},
             f"{INVALID}You cannot modify stream status while updating table IOPS",
         ),
-        ({"ReplicaUpdates": []}, "ReplicaUpdates is not supported yet"),
+        ({"ReplicaUpdates": []}, f"{INVALID}List of ReplicaUpdates is empty"),
         (
             {"GlobalSecondaryIndexUpdates": [{}]},
             f"{INVALID}One of GlobalSecondaryIndexUpdate.Update, GlobalSecondaryIndexUpdate.Create, "

@@ -11,6 +11,7 @@ from dynamometer.engine.catalog import Table, World
 from dynamometer.engine.engine import Engine
 from dynamometer.engine.index_updates import IN_USE
 from dynamometer.engine.records import TableRecord
+from dynamometer.engine.replication.updates import check_source
 
 Body = dict[str, Any]
 
@@ -23,6 +24,9 @@ def run(engine: Engine, world: World, body: Body) -> Body:
     _check(record)
     _check_readers(engine, table)
     record.status, record.until = "DELETING", engine.catalog.until()
+    if record.replication is not None:
+        _leave(engine, world, table)
+        record.replication = None
     # the items of a table whose past is kept become a backup (developer guide: point-in-time recovery)
     archive = None if record.recovery is None else partial(engine.backups.archive, table, record)
     engine.catalog.save(world, table, record, archive)
@@ -37,6 +41,19 @@ def _check_readers(engine: Engine, table: Table) -> None:
         raise ResourceInUseException(f"{IN_USE}Table is being backed up: {table.name}")
     if recovery.is_read(engine, table):
         raise ResourceInUseException(f"{IN_USE}Table is being restored: {table.name}")
+
+
+def _leave(engine: Engine, world: World, table: Table) -> None:
+    """The other replicas go on without this one. Raises ValidationException where the developer guide forbids that."""
+    replication = table.record.replication
+    assert replication is not None, "it is a replica"
+    if replication.is_strong:
+        raise ValidationException(  # assumed text
+            "A replica of a global table with strong consistency cannot be deleted by itself: delete two replicas, or "
+            "a replica and the witness, with UpdateTable"
+        )
+    check_source(table.record, engine.clock.now())
+    engine.replication.leave(world, table)
 
 
 def _check(record: TableRecord) -> None:

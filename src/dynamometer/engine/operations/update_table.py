@@ -11,18 +11,12 @@ from dynamometer.engine.catalog import Table, World
 from dynamometer.engine.engine import Engine
 from dynamometer.engine.index_updates import IN_USE, IndexUpdates
 from dynamometer.engine.records import ON_DEMAND, ON_DEMAND_READ, ON_DEMAND_WRITE, PROVISIONED, Throughput
+from dynamometer.engine.replication import updates as replication
 from dynamometer.engine.schemas import invalid
 from dynamometer.engine.vectors import definitions
 
 Body = dict[str, Any]
 
-NOT_BUILT = (
-    "ReplicaUpdates",
-    "MultiRegionConsistency",
-    "GlobalTableWitnessUpdates",
-    "GlobalTableSettingsReplicationMode",
-    "DisassociationProtectionEnabled",
-)
 CHANGES = (
     "ProvisionedThroughput",
     "BillingMode",
@@ -51,6 +45,8 @@ _NO_CEILING = "cannot be specified when the table BillingMode is PROVISIONED"
 
 
 def run(engine: Engine, world: World, body: Body) -> Body:
+    if replication.is_meant(body):
+        return replication.run(engine, world, body)
     wanted = _wanted(body)
     updates = IndexUpdates(body, world.region)
     _check_combination(body, wanted, updates)
@@ -64,10 +60,7 @@ def run(engine: Engine, world: World, body: Body) -> Body:
 
 
 def _wanted(body: Body) -> set[str]:
-    """The changes that a request has. Raises ValidationException for none, and for those that are not built."""
-    for member in NOT_BUILT:
-        if member in body:
-            raise ValidationException(f"{member} is not supported yet")
+    """The changes that a request has. Raises ValidationException for none."""
     wanted = {member for member in CHANGES if member in body}
     for member in ("WarmThroughput", "OnDemandThroughput", "GlobalSecondaryIndexUpdates"):
         if member in wanted and not body[member]:
@@ -201,7 +194,8 @@ class _Change:
             record.status, record.until = "UPDATING", catalog.until()
         elif record.warm.is_changing:
             record.until = catalog.until()
-        catalog.save(world, self.table, record)
+        replication.check_shared(record, wanted)
+        replication.save(self.engine, world, self.table, record, self.body)
         if updates.creates:
             for name in updates.creates:
                 catalog.start_backfill(world, self.table, self.table.indexes[name])

@@ -12,7 +12,7 @@ from dynamometer.engine import keyspace, records
 from dynamometer.engine.catalog import World
 from dynamometer.engine.engine import Engine
 from dynamometer.engine.reaper import ExpiryBackfill
-from dynamometer.engine.records import TimeToLive
+from dynamometer.engine.records import TableRecord, TimeToLive
 
 Body = dict[str, Any]
 
@@ -27,13 +27,23 @@ def run(engine: Engine, world: World, body: Body) -> Body:
     _check(table.record.ttl, attribute, enabled, now)
     record = records.copy(table.record)
     record.ttl = TimeToLive(attribute, enabled, now, engine.catalog.until(), backfilling=enabled)
-    engine.catalog.save(world, table, record)
+    if record.replication is None:
+        engine.catalog.save(world, table, record)
+    else:
+        _check_replicas(record)
+        engine.replication.save(world, table, record)
     if enabled:
         engine.jobs.append(ExpiryBackfill(engine, table))
     else:
         prefix = keyspace.due_prefix(table.number)
         engine.store.delete_range(prefix, keyspace.successor(prefix))
     return {"TimeToLiveSpecification": {"Enabled": enabled, "AttributeName": attribute}}
+
+
+def _check_replicas(record: TableRecord) -> None:
+    if record.replication is not None and record.replication.is_strong:
+        # assumed text; that it is not supported says the developer guide
+        raise ValidationException("Time to live is not supported by global tables with strong consistency")
 
 
 def _check(current: TimeToLive | None, attribute: str, enabled: bool, now: float) -> None:

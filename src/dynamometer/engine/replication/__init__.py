@@ -1,0 +1,14 @@
+"""Global tables: replicas of a table in several regions that become equal.
+
+    replicator    the chore: what is to be sent where, regions that are cut off, deletions that are forgotten
+    groups        who belongs to a global table, and the settings that its replicas share
+    filling       a new replica gets the items of an old one
+    applying      a change from another region: the last writer wins, and who lost is written down
+    conflicts     the updates that were lost
+    positions     how far each replica has come
+    peers         regions that live on another server
+    describing    what DescribeTable says of it all
+
+Each replica is a table of its own, with a record of its own, in the world of its region. Each sends every other one the
+changes that were made in itself; none passes on what it was sent.
+"""

@@ -1,0 +1,146 @@
+"""A new replica is made, and filled with the items that its source has, with their versions.
+
+Each step copies some items as they are at that moment, behind the place where the last one ended; the place is kept in
+the same commit. Changes from the moment on in which the replica was asked for follow through the change log, so it
+does not matter that the items were not all read at once.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from dynamometer.engine import keyspace, records, versions
+from dynamometer.engine.catalog import Table, World
+from dynamometer.engine.commit import Commit
+from dynamometer.engine.records import Member, TableRecord
+from dynamometer.engine.replication import applying, groups, positions
+from dynamometer.engine.replication.applying import Arrival
+
+if TYPE_CHECKING:
+    from dynamometer.engine.engine import Engine
+    from dynamometer.engine.replication.replicator import Replicator
+
+STEP_ITEMS = 100
+
+
+class Filling:
+    """All new replicas of a store, and those that are to go."""
+
+    def __init__(self, engine: Engine, replicator: Replicator) -> None:
+        self._engine = engine
+        self._replicator = replicator
+
+    def work(self, world: World, table: Table) -> bool:
+        """One step for each member of a table that is new or to be removed; whether there is more at once."""
+        more = False
+        replication = table.record.replication
+        members = [] if replication is None else list(replication.others(world.region))
+        for member in members:
+            if member.region in self._replicator.cut_off or world.region in self._replicator.cut_off:
+                continue
+            if member.status == "CREATING" and member.source == world.region:
+                more = self._fill(world, table, member) or more
+            elif member.status == "DELETING" and member.source == world.region:
+                self._remove(world, table, member)
+            elif member.status == "UPDATING" and member.source == world.region:
+                self._settle(world, table, member)
+        return more
+
+    def _fill(self, world: World, table: Table, member: Member) -> bool:
+        target_world = self._engine.world(world.account, member.region)
+        target = self._replicator.replica(world, table.name, member.region)
+        if target is None:
+            if table.name in target_world.tables:
+                return False
+            self._make(target_world, table, member.region)
+            return True
+        arrivals, place = items(
+            self._engine, table, positions.read_place(self._engine.store, table.number, member.region)
+        )
+
+        def decide(commit: Commit) -> None:
+            positions.write_place(commit.transaction, table.number, member.region, place)
+            applying.apply(self._engine, commit, target, arrivals)
+
+        if arrivals:
+            applying.transact(self._engine, decide)
+            return True
+        if self._engine.clock.now() >= target.record.created_at + self._engine.settings.table_transition_seconds:
+            self.finish(world, table, member.region)
+            return True
+        return False
+
+    def _make(self, target_world: World, table: Table, region: str) -> None:
+        engine = self._engine
+        labels = engine.streams.labels(target_world, table.name)
+        record = groups.new_replica(table.record, region, round(engine.clock.now(), 3), labels)
+        made, _ = engine.catalog.create(target_world, record)
+        self._replicator.begin_replica(made)
+
+    def finish(self, world: World, table: Table, region: str) -> None:
+        """The new replica has everything: it may be used."""
+        record = records.copy(table.record)
+        replication = record.replication
+        assert replication is not None, "it is a replica"
+        member = replication.member(region)
+        assert member is not None, "the region is a member"
+        member.status, member.until = "ACTIVE", None
+        others = [each for each in replication.members if each.status == "CREATING" and each.source == world.region]
+        if not others and record.status == "UPDATING" and record.until is None:
+            record.until = self._engine.clock.now()
+        target = self._replicator.replica(world, table.name, region)
+        if target is not None:
+            self.activate(self._engine.world(world.account, region), target, table.record)
+        self._replicator.save(
+            world,
+            table,
+            record,
+            lambda transaction: transaction.delete(keyspace.position_key(table.number, positions.FILLED, region)),
+        )
+        self._engine.catalog.settle(world, table)
+
+    def activate(self, world: World, table: Table, source: TableRecord) -> None:
+        """Give a filled replica its stream and let it be used."""
+        engine = self._engine
+        record = records.copy(table.record)
+        record.status, record.until = "ACTIVE", None
+        member = None if record.replication is None else record.replication.member(record.region)
+        if member is not None:
+            member.status = "ACTIVE"
+        for index in record.indexes:
+            index.status, index.until = "ACTIVE", None
+        engine.catalog.save(world, table, record)
+
+    def _remove(self, world: World, table: Table, member: Member) -> None:
+        """Remove a replica's table once its time has come."""
+        if member.until is not None and self._engine.clock.now() < member.until:
+            return
+        target = self._replicator.replica(world, table.name, member.region)
+        if target is not None:
+            self._engine.catalog.remove(self._engine.world(world.account, member.region), target)
+        self._replicator.drop(world, table, member.region)
+
+    def _settle(self, world: World, table: Table, member: Member) -> None:
+        if member.until is not None and self._engine.clock.now() < member.until:
+            return
+        record = records.copy(table.record)
+        changed = None if record.replication is None else record.replication.member(member.region)
+        assert changed is not None, "the region is a member"
+        changed.status, changed.until = "ACTIVE", None
+        self._replicator.save(world, table, record)
+
+
+def items(engine: Engine, table: Table, after: bytes) -> tuple[list[Arrival], bytes]:
+    """Some items of a table behind a place, with their versions, and the last one's place."""
+    start = table.prefix + after + (b"\0" if after else b"")
+    bounds = start, keyspace.successor(table.prefix)
+    pairs = list(islice(engine.store.range(*bounds, limit=STEP_ITEMS), STEP_ITEMS))
+    cut = len(table.prefix)
+    places = [key[cut:] for key, _ in pairs]
+    kept = engine.store.multi_get([keyspace.version_prefix(table.number) + place for place in places])
+    arrivals = [
+        Arrival(place, versions.ORIGINAL if version is None else versions.decode(version), value)
+        for place, version, (_, value) in zip(places, kept, pairs, strict=True)
+    ]
+    return arrivals, places[-1] if places else after
