@@ -9,10 +9,15 @@ COMMANDS = {
     "serve": "start the server",
     "backup": "back up a table of any endpoint, or list and delete backups",
     "restore": "restore a backup, or a table's past, into a new table",
+    "export": "export a table of any endpoint to a bucket",
+    "import": "import a new table of any endpoint from a bucket",
     "check": "check the data of a folder",
     "config": "show every setting, its value, and where it came from",
     "version": "print the version",
 }
+
+MODULES = {"import": "import_table"}
+"""Commands whose module has another name: these are words of Python's own."""
 
 EXIT_OK = 0
 EXIT_PROBLEM = 1
@@ -52,7 +57,7 @@ def _run(name: str, arguments: list[str]) -> int:
     import argparse
     from importlib import import_module
 
-    command = import_module(f"dynamometer.cli.{name}")
+    command = import_module(f"dynamometer.cli.{MODULES.get(name, name)}")
     parser = argparse.ArgumentParser(prog=f"dyno {name}", description=command.__doc__, allow_abbrev=False)
     command.add_options(parser)
     result = command.run(parser.parse_args(arguments))

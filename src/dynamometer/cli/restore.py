@@ -83,7 +83,7 @@ def _request(arguments: argparse.Namespace) -> dict[str, Any]:
     return request
 
 
-def moment(text: str) -> datetime:
+def moment(text: str, option: str = "--at") -> datetime:
     """A time from its text. Raises CommandError."""
     try:
         if text.replace(".", "", 1).isdigit():
@@ -91,6 +91,6 @@ def moment(text: str) -> datetime:
         parsed = datetime.fromisoformat(text)
     except (ValueError, OverflowError, OSError):
         raise CommandError(
-            f"--at is {text!r}, but must be a time such as 2026-11-29T14:00:00, or seconds since the epoch"
+            f"{option} is {text!r}, but must be a time such as 2026-11-29T14:00:00, or seconds since the epoch"
         ) from None
     return parsed if parsed.tzinfo is not None else parsed.replace(tzinfo=UTC)
