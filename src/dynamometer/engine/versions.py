@@ -22,11 +22,12 @@ from dynamometer.storage.interface import Transaction
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One write of one item."""
+    """One write of one item. `parent`: sequence number and region of the write that it replaced."""
 
     sequence: int
     region: str
     seen: dict[str, int]
+    parent: tuple[int, str] = (0, "")
 
     @property
     def order(self) -> tuple[int, str]:
@@ -46,12 +47,13 @@ ORIGINAL = Version(0, "", {})
 
 def encode(version: Version) -> bytes:
     """A version at rest."""
-    return orjson.dumps((version.sequence, version.region, version.seen))
+    return orjson.dumps((version.sequence, version.region, version.seen, version.parent))
 
 
 def decode(value: bytes) -> Version:
     """A version from the store."""
-    return Version(*orjson.loads(value))
+    sequence, region, seen, (parent_sequence, parent_region) = orjson.loads(value)
+    return Version(sequence, region, seen, (parent_sequence, parent_region))
 
 
 def stamp(
@@ -64,16 +66,14 @@ def stamp(
     """
     key = keyspace.version_prefix(table) + place
     value = transaction.get(key)
-    seen: dict[str, int] = {}
+    current = ORIGINAL
     if value is not None:
         current = decode(value)
-        seen = current.seen
         log.pass_by(current.sequence)
     sequence = log.next_sequence()
     if value is not None and current.region != region and sequence - current.sequence < window:
         raise ReplicatedWriteConflictException(CONFLICT)
-    seen[region] = sequence
-    value = orjson.dumps((sequence, region, seen))
+    value = orjson.dumps((sequence, region, current.seen | {region: sequence}, current.order))
     keep(transaction, table, place, sequence, value, is_deletion)
     return sequence, value
 

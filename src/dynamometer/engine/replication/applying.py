@@ -73,12 +73,30 @@ class _Applying:
             for place, value in zip(places, kept, strict=True)
         }
         self._images = dict(zip(places, commit.read_all([table.prefix + place for place in places]), strict=True))
-        self._conflicts: list[Conflict] = []
+        self._conflicts: dict[bytes, Conflict] = {}
+        record = table.record
+        parents = [
+            keyspace.conflict_key(record.account, record.name, *arrival.version.parent, arrival.place)
+            for arrival in arrivals
+        ]
+        self._noted = {
+            key
+            for key, value in zip(parents, commit.transaction.multi_get(parents), strict=True)
+            if value is not None
+        }
 
     def run(self, arrivals: Sequence[Arrival]) -> list[Conflict]:
         for arrival in arrivals:
             self._one(arrival)
-        return self._conflicts
+            self._take_back(arrival)
+        return list(self._conflicts.values())
+
+    def _take_back(self, arrival: Arrival) -> None:
+        """What the write was built upon is not lost, even if it came too late here."""
+        record = self._table.record
+        key = keyspace.conflict_key(record.account, record.name, *arrival.version.parent, arrival.place)
+        if key in self._noted or self._conflicts.pop(key, None) is not None:
+            self._commit.transaction.delete(key)
 
     def _one(self, arrival: Arrival) -> None:
         place, version = arrival.place, arrival.version
@@ -110,9 +128,9 @@ class _Applying:
         known = lost_value if lost_value is not None else other
         if lost.sequence == 0 or lost_value == other or known is None:
             return  # both writes left the same
-        conflict = conflicts.note(self._commit.transaction, self._table, place, lost, lost_value, to, known)
-        if conflict is not None:
-            self._conflicts.append(conflict)
+        noted = conflicts.note(self._commit.transaction, self._table, place, lost, lost_value, to, known)
+        if noted is not None:
+            self._conflicts[noted[0]] = noted[1]
 
 
 def _entry(index: Index, key: bytes, image: Image) -> Entry | None:

@@ -1,5 +1,8 @@
 """Updates that were lost: two regions wrote one item, neither had seen the other's write, and the last writer won.
 
+A write that someone builds upon is not lost, even where it came too late to be seen: its note is taken back when the
+write upon it arrives.
+
 The service tells nobody. Here each loss is kept, with what was lost and to which write, until it is
 `KEPT_SECONDS` old. Two regions of one store that notice the same loss keep it once. A deletion that loses against a
 deletion has lost nothing.
@@ -52,8 +55,11 @@ def _spelled(seconds: float) -> str:
 
 def note(
     transaction: Transaction, table: Table, place: bytes, lost: Version, image: bytes | None, to: Version, other: bytes
-) -> Conflict | None:
-    """Stage a loss; None if it was noticed before. `image`: what was lost; `other`: any state of the item at rest."""
+) -> tuple[bytes, Conflict] | None:
+    """Stage a loss; its key and what it says, or None if it was noticed before.
+
+    `image`: what was lost, None if that is a deletion; `other`: any state of the item, for its key. Both are at rest.
+    """
     item = None if image is None else stored.decode(image)
     names = table.key.names
     shown = item if item is not None else stored.decode(other)
@@ -75,7 +81,7 @@ def note(
     if transaction.get(key) is not None:
         return None
     transaction.put(key, orjson.dumps(asdict(conflict)))
-    return conflict
+    return key, conflict
 
 
 def read(view: View, account: str | None = None, table: str | None = None) -> Iterator[Conflict]:
