@@ -55,7 +55,7 @@ class KinesisSink:
 
     def _try(self, request: Callable[[Any], list[int]], stream_arn: str) -> list[int]:
         """Make a request; its failures in the words of sinks."""
-        from botocore.exceptions import BotoCoreError, ClientError
+        from botocore.exceptions import ClientError
 
         stream = stream_of(stream_arn)
         if stream is None:
@@ -66,8 +66,9 @@ class KinesisSink:
             if error.response["Error"]["Code"] == "ResourceNotFoundException":
                 raise NoSuchStream(str(error)) from error
             raise SinkError(str(error)) from error
-        except BotoCoreError as error:
-            raise SinkError(str(error)) from error
+        except Exception as error:
+            # whatever else is at the other end: an answer that is no Kinesis answer raises what it likes
+            raise SinkError(repr(error)) from error
 
     def _client(self, region: str) -> Any:
         with self._lock:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import boto3
@@ -60,10 +61,12 @@ def bodies(kinesis: Any, arn: str) -> list[Any]:
 
 
 def outcome_of(outcome: Outcome) -> list[int]:
-    for _ in range(POLLS_MAX * 1000):
+    pause = Event()
+    for _ in range(POLLS_MAX):
         refused = outcome()
         if refused is not None:
             return refused
+        pause.wait(0.005)
     raise AssertionError("no outcome")
 
 

@@ -35,6 +35,7 @@ CONFLICT_TRIES_MAX = 20
 LOG_TRIM_SECONDS = 60.0
 REAP_SECONDS = 1.0
 DELIVER_SECONDS = 0.2
+ROUNDS_MAX = 100
 BACKUP_EXPIRY_SECONDS = 60.0
 REPLICATION_SECONDS = 0.05
 GRAVE_SWEEP_SECONDS = 60.0
@@ -150,12 +151,16 @@ class Engine:
         return self.has_work
 
     def catch_up(self) -> None:
-        """Finish all jobs and do every chore now, due or not, until none has more to do."""
-        while self.jobs:
-            self.run_jobs()
-        for chore in self._chores:
-            while chore.work():
-                pass
+        """Finish all jobs and do every chore now, due or not; again while one gives another something to do."""
+        for _ in range(ROUNDS_MAX):
+            before = self.store.last_sequence
+            while self.jobs:
+                self.run_jobs()
+            for chore in self._chores:
+                while chore.work():
+                    pass
+            if self.store.last_sequence == before:
+                return
 
     def close(self) -> None:
         """Make everything durable and let go of the store; unfinished jobs are resumed by the next engine."""

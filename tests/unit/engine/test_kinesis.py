@@ -426,6 +426,19 @@ def test_a_folder_has_a_file_for_each_stream(tmp_path: Path) -> None:
     assert described["DestinationStatus"] == "ENABLE_FAILED"
 
 
+def test_a_replica_in_another_region_has_no_destination(at: Delivering) -> None:
+    at.set_stream("NEW_AND_OLD_IMAGES")
+    at.enable()
+    at.client.update_table(TableName="tab", ReplicaUpdates=[{"Create": {"RegionName": "eu-west-1"}}])
+    at.db.catch_up()
+    elsewhere = at.db.client("dynamodb", region_name="eu-west-1")
+    described = elsewhere.describe_kinesis_streaming_destination(TableName="tab")
+    assert described["KinesisDataStreamDestinations"] == []
+    elsewhere.put_item(TableName="tab", Item={"p": {"S": "there"}})
+    at.clock.advance(HOUR)
+    assert at.arrived() == [("INSERT", "there")], "replicated writes are changes of this table too"
+
+
 # --- Whatever fails, nothing is lost and nothing is overtaken ---
 
 WRITES = st.tuples(st.just("write"), st.sampled_from("abcdefgh"))

@@ -49,6 +49,7 @@ def new_replica(source: TableRecord, region: str, now: float, labels: Any) -> Ta
         until=None,
         stream=None,
         ttl=None,
+        destinations=[],
         deletion_protection=False,
         tags={},
         policies={},
