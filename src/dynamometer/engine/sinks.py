@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import BinaryIO, Protocol
 
 Outcome = Callable[[], list[int] | None]
 """The numbers of the records that were refused; None while that is not known yet. Raises SinkError, NoSuchStream."""
@@ -47,6 +47,7 @@ class Sink(Protocol):
     def close(self) -> None: ...
 
 
+_TAIL_BYTES = 4096
 _ARN = re.compile(r"arn:[a-z-]+:kinesis:([a-z0-9-]+):(\d{12}):stream/([a-zA-Z0-9_.-]+)").fullmatch
 
 
@@ -83,8 +84,8 @@ class FolderSink:
         """Append all lines or none."""
         path.parent.mkdir(parents=True, exist_ok=True)
         data = b"".join(record.data + b"\n" for record in records)
-        with path.open("ab", buffering=0) as file:
-            before = file.tell()
+        with path.open("a+b", buffering=0) as file:
+            before = _cut_to_whole_lines(file)
             try:
                 written = file.write(data)
                 if written != len(data):
@@ -97,6 +98,23 @@ class FolderSink:
 
     def close(self) -> None:
         """Nothing is held open."""
+
+
+def _cut_to_whole_lines(file: BinaryIO) -> int:
+    """Remove what a killed process left of a line, which is delivered again; the length of the file."""
+    end = file.seek(0, os.SEEK_END)
+    position = end
+    while position > 0:
+        start = max(0, position - _TAIL_BYTES)
+        file.seek(start)
+        newline = file.read(position - start).rfind(b"\n")
+        if newline >= 0:
+            position = start + newline + 1
+            break
+        position = start
+    if position < end:
+        file.truncate(position)
+    return position
 
 
 def _no_such_stream() -> list[int]:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dynamometer.engine.cursors import BACKOFF_SECONDS_MAX, BATCH_RECORDS_MAX, GIVE_UP_SECONDS
-from dynamometer.engine.sinks import NoSuchStream, Outcome, SinkError, SinkRecord
+from dynamometer.engine.sinks import FolderSink, NoSuchStream, Outcome, SinkError, SinkRecord
 from tests.unit.engine.streaming import HOUR, Streaming
 
 ARN = "arn:aws:kinesis:us-east-1:000000000000:stream/changes"
@@ -424,6 +424,23 @@ def test_a_folder_has_a_file_for_each_stream(tmp_path: Path) -> None:
     at.db.catch_up()
     [described] = at.client.describe_kinesis_streaming_destination(TableName="tab")["KinesisDataStreamDestinations"]
     assert described["DestinationStatus"] == "ENABLE_FAILED"
+
+
+@pytest.mark.parametrize("left", [b"", b'{"half', b'{"a":1}\n{"ha', b"x" * 10_000, b"{}\n" + b"x" * 10_000])
+def test_a_line_that_was_cut_is_removed_from_the_file(tmp_path: Path, left: bytes) -> None:
+    path = tmp_path / "000000000000" / "us-east-1" / "changes.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(left)
+    sink = FolderSink(str(tmp_path))
+    assert sink.send(ARN, [SinkRecord(b'{"b":2}', "key")])() == []
+    assert path.read_bytes() == left[: left.rfind(b"\n") + 1] + b'{"b":2}\n'
+
+
+def test_a_folder_that_cannot_be_written_is_tried_again(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    sink = FolderSink(str(tmp_path / "file"))
+    with pytest.raises(SinkError):
+        sink.send(ARN, [SinkRecord(b"{}", "key")])()
 
 
 def test_a_replica_in_another_region_has_no_destination(at: Delivering) -> None:
