@@ -99,6 +99,8 @@ class Settings:
     def __post_init__(self) -> None:
         for each in fields(self):
             _check(each, getattr(self, each.name))
+        if peers_of(self.peers) and self.replication_secret is None:
+            raise SettingsError("peers is set but replication_secret is not: both servers need the same one")
         if (self.tls_cert is None) != (self.tls_key is None):
             missing, given = ("tls_key", "tls_cert") if self.tls_key is None else ("tls_cert", "tls_key")
             raise SettingsError(f"{given} is set but {missing} is not: HTTPS needs both")
@@ -106,6 +108,19 @@ class Settings:
             raise SettingsError("kinesis_folder and kinesis_endpoint are both set: choose one place for the records")
         if self.s3_folder is not None and self.s3_endpoint is not None:
             raise SettingsError("s3_folder and s3_endpoint are both set: choose one place for the buckets")
+
+
+def peers_of(text: str | None) -> dict[str, str]:
+    """The setting `peers`: URLs by region. Raises SettingsError."""
+    peers = {}
+    for part in (text or "").split(","):
+        region, _, url = part.strip().partition("=")
+        if not part.strip():
+            continue
+        if not region or not url.startswith(("http://", "https://")):
+            raise SettingsError(f"peers has {part.strip()!r}, but must be region=URL pairs with commas between")
+        peers[region] = url
+    return peers
 
 
 @dataclass(frozen=True, slots=True)

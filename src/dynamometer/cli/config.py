@@ -18,6 +18,8 @@ def run(arguments: argparse.Namespace) -> int:
     loaded = read_settings(arguments)
     rows = [("setting", "value", "from")]
     for name, value in asdict(loaded.settings).items():
+        if name == "replication_secret" and value is not None:
+            value = "(set)"
         text = "-" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
         rows.append((name, text, loaded.sources[name]))
     widths = [max(len(row[column]) for row in rows) for column in range(2)]

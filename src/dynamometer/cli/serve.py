@@ -42,13 +42,21 @@ def run(arguments: argparse.Namespace) -> int:
     from dynamometer.engine.engine import Engine
     from dynamometer.kinesis import open_sink
     from dynamometer.objects import open_objects
+    from dynamometer.peering import open_transport
     from dynamometer.server.tls import context
     from dynamometer.wire.service import Service
 
     tls = context(settings)
     clock = SystemClock()
     sink = open_sink(settings, is_waiting=False)
-    engine = Engine(open_store(settings), clock, settings=settings, objects=open_objects(settings), sink=sink)
+    engine = Engine(
+        open_store(settings),
+        clock,
+        settings=settings,
+        objects=open_objects(settings),
+        sink=sink,
+        transport=open_transport(settings),
+    )
     try:
         service = Service(engine, settings)
         server = Server(service.handle, engine.store, settings, clock, engine.run_jobs, tls)

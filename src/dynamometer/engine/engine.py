@@ -24,6 +24,7 @@ from dynamometer.engine.destinations import Destinations
 from dynamometer.engine.log import ChangeLog
 from dynamometer.engine.objects import FolderObjects, ObjectStore
 from dynamometer.engine.reaper import Reaper
+from dynamometer.engine.replication.peers import Transport
 from dynamometer.engine.replication.replicator import Replicator
 from dynamometer.engine.restores import Restores
 from dynamometer.engine.sinks import Sink
@@ -80,6 +81,7 @@ class Engine:
         settings: Settings | None = None,
         objects: ObjectStore | None = None,
         sink: Sink | None = None,
+        transport: Transport | None = None,
     ) -> None:
         self.store = store
         self.clock = clock if clock is not None else SystemClock()
@@ -98,7 +100,7 @@ class Engine:
         self.log.holders.append(partial(recovery.holder, self))
         self.backups = Backups(self)
         self.restores = Restores(self)
-        self.replication = Replicator(self)
+        self.replication = Replicator(self, transport)
         self.transfers = Transfers(self)
         self._next_chore = 0.0
         self._chores = [
@@ -165,5 +167,6 @@ class Engine:
     def close(self) -> None:
         """Make everything durable and let go of the store; unfinished jobs are resumed by the next engine."""
         self.destinations.close()
+        self.replication.close()
         self.jobs.clear()  # a job's open range would keep the data folder locked
         self.store.close()

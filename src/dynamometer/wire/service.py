@@ -23,6 +23,7 @@ import orjson
 
 from dynamometer.base import limits
 from dynamometer.base.errors import (
+    AccessDeniedException,
     ConditionalCheckFailedException,
     InternalServerError,
     SerializationException,
@@ -40,6 +41,8 @@ from dynamometer.wire import compression, errors, sigv4
 log = logging.getLogger(__name__)
 
 JSON_TYPES = (b"application/x-amz-json-1.0", b"application/json")
+PEER_TARGET = b"DynamometerReplication.Receive"
+PEER_SECRET = b"x-dyno-replication-secret"
 _UNUSUAL = (TypeError, KeyError, AttributeError, ValueError, IndexError, StopIteration)
 _INTERNAL = "The server encountered an internal error trying to fulfill the request."
 _TARGETS = {"dynamodb": "DynamoDB_20120810", "dynamodbstreams": "DynamoDBStreams_20120810"}
@@ -104,6 +107,8 @@ class Service:
             target_name = headers.get(b"x-amz-target", b"")
             row = self._rows.get(target_name)
             if row is None:
+                if target_name == PEER_TARGET:
+                    return self._from_peer(headers, body)
                 row = self._new_row(target_name)
             world = self._world(headers, target)
             if b"content-encoding" in headers:
@@ -179,6 +184,16 @@ class Service:
                 self._worlds.clear()
             self._worlds[credential] = world
         return world
+
+    def _from_peer(self, headers: Headers, body: bytes) -> Response:
+        """A message from another server that has replicas of global tables here."""
+        try:
+            answer, sequence = self.engine.replication.messages.receive(
+                headers.get(PEER_SECRET, b"").decode("latin-1"), body
+            )
+        except PermissionError as error:
+            raise AccessDeniedException(str(error)) from None
+        return self._respond(200, orjson.dumps(answer), JSON_TYPES[0], headers, sequence)
 
     def _request_id(self) -> bytes:
         self._requests += 1

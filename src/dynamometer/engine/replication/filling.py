@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from dynamometer.engine import keyspace, records, versions
 from dynamometer.engine.catalog import Table, World
 from dynamometer.engine.commit import Commit
-from dynamometer.engine.records import Member, TableRecord
+from dynamometer.engine.records import Member
 from dynamometer.engine.replication import applying, groups, positions
 from dynamometer.engine.replication.applying import Arrival
 
@@ -37,6 +37,8 @@ class Filling:
         replication = table.record.replication
         members = [] if replication is None else list(replication.others(world.region))
         for member in members:
+            if member.region in self._replicator.peers and member.status != "UPDATING":
+                continue
             if member.region in self._replicator.cut_off or world.region in self._replicator.cut_off:
                 continue
             if member.status == "CREATING" and member.source == world.region:
@@ -91,7 +93,7 @@ class Filling:
             record.until = self._engine.clock.now()
         target = self._replicator.replica(world, table.name, region)
         if target is not None:
-            self.activate(self._engine.world(world.account, region), target, table.record)
+            self.activate(self._engine.world(world.account, region), target)
         self._replicator.save(
             world,
             table,
@@ -100,7 +102,7 @@ class Filling:
         )
         self._engine.catalog.settle(world, table)
 
-    def activate(self, world: World, table: Table, source: TableRecord) -> None:
+    def activate(self, world: World, table: Table) -> None:
         """Give a filled replica its stream and let it be used."""
         engine = self._engine
         record = records.copy(table.record)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from dynamometer.base.config import peers_of
 from dynamometer.engine import keyspace, records, versions
 from dynamometer.engine.catalog import Table, World
 from dynamometer.engine.commit import Commit
@@ -24,6 +25,7 @@ from dynamometer.engine.replication import applying, conflicts, groups, position
 from dynamometer.engine.replication.applying import Arrival
 from dynamometer.engine.replication.conflicts import Conflict
 from dynamometer.engine.replication.filling import Filling
+from dynamometer.engine.replication.peers import Peers, Transport
 from dynamometer.storage.interface import Transaction
 
 if TYPE_CHECKING:
@@ -58,14 +60,17 @@ class Batch:
 class Replicator:
     """All global tables of a store."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, transport: Transport | None = None) -> None:
         self._engine = engine
+        self._transport = transport
         self.lag_seconds: float = engine.settings.replication_lag_seconds
         """How long a change takes to the other regions, at the least. It may be set at any time."""
         self.cut_off: set[str] = set()
-        self.peers: dict[str, str] = {}
+        self.peers = peers_of(engine.settings.peers)
+        """Regions that are on other servers, and where."""
         self._replicated: dict[int, tuple[World, Table]] = {}
-        self._filling = Filling(engine, self)
+        self.filling = Filling(engine, self)
+        self.messages = Peers(engine, self, self.peers, transport)
         engine.log.pass_by(positions.newest(engine.store))
         engine.log.holders.append(self._needed)
         engine.catalog.on_change.append(self._follow)
@@ -140,7 +145,9 @@ class Replicator:
                     table.siblings.append(sibling)
 
     def replica(self, world: World, name: str, region: str) -> Table | None:
-        """The replica of a table in another region of this store."""
+        """The replica of a table in a region of this store."""
+        if region in self.peers:
+            return None
         other = self._engine.world(world.account, region)
         table = other.tables.get(name)
         if table is None or table.record.replication is None or table.record.status == "DELETING":
@@ -211,15 +218,19 @@ class Replicator:
     def leave(self, world: World, table: Table) -> None:
         """Take a table out of its global table; the others go on without it."""
         replication = _replication(table)
-        for member in replication.others(world.region):
-            other = self.replica(world, table.name, member.region)
+        others = replication.others(world.region)
+        here = [(member, self.replica(world, table.name, member.region)) for member in others]
+        for member, other in here:
             if other is not None:
-                self._without(self._engine.world(world.account, member.region), other, world.region)
+                self.without(self._engine.world(world.account, member.region), other, world.region)
                 break
+        else:
+            for member in others:
+                self.messages.say_farewell(world, table.name, member.region, replication.created_at)
         if table.record.replication is not None:
             self._release(world, table)
 
-    def _without(self, world: World, table: Table, region: str) -> None:
+    def without(self, world: World, table: Table, region: str) -> None:
         """Take a member out of the list that a table has."""
         record = records.copy(table.record)
         replication = record.replication
@@ -281,15 +292,17 @@ class Replicator:
 
     def work(self) -> bool:
         """One step of all that there is to do; whether there is more at once."""
+        self.messages.farewells()
         more = False
         for world, table in list(self._replicated.values()):
             replication = table.record.replication
             if replication is None or table.record.status == "DELETING":
                 continue
-            more = self._filling.work(world, table) or more
+            more = self.filling.work(world, table) or more
             if table.record.replication is None:
                 continue
             more = self._send_all(world, table) or more
+            more = self._send_to_peers(world, table) or more
             if replication.leaving is not None:
                 self._leave_if_done(world, table, replication.leaving)
         return more
@@ -306,11 +319,21 @@ class Replicator:
         if world.region in self.cut_off:
             return False
         for member in self._targets(table):
-            if member.region in self.cut_off:
+            if member.region in self.cut_off or member.region in self.peers:
                 continue
             target = self.replica(world, table.name, member.region)
             if target is not None and not target.record.is_filling:
                 more = self._send(table, target, with_lag) or more
+        return more
+
+    def _send_to_peers(self, world: World, table: Table) -> bool:
+        more = False
+        record = table.record
+        if record.replication is None or record.is_filling or world.region in self.cut_off:
+            return False
+        for member in record.replication.others(world.region):
+            if member.region in self.peers and member.region not in self.cut_off:
+                more = self.messages.work(world, table, member) or more
         return more
 
     def _sent(self, table: Table, region: str) -> int:
@@ -365,8 +388,10 @@ class Replicator:
 
     def report(self, found: list[Conflict]) -> None:
         """Tell the operator of lost updates."""
-        for conflict in found:
-            log.warning("an update was lost: %s", conflict)
+        if len(found) == 1:
+            log.warning("an update was lost: %s", found[0])
+        elif found:
+            log.warning("%d updates were lost, which `dyno conflicts` shows; the first: %s", len(found), found[0])
 
     def _needed(self, table_number: int) -> int | None:
         """What of a table's log some region has not got yet."""
@@ -400,6 +425,10 @@ class Replicator:
                 return
             if source is not None and self._has_more(source, world.region, leaving):
                 return
+            if source is None:
+                arrived = positions.read(self._engine.store, table.number, positions.ARRIVED, member.region)
+                if arrived is None or arrived < leaving:
+                    return
         self.leave(world, table)
 
     def begin_replica(self, table: Table) -> None:
@@ -417,8 +446,21 @@ class Replicator:
         if record.status == "UPDATING" and record.until is None and len(members) <= 1:
             record.until = self._engine.clock.now()
             self._engine.catalog.save(world, table, record)
-        self._without(world, table, region)
+        self.without(world, table, region)
         self._engine.catalog.settle(world, table)
+
+    def finish(self, world: World, table: Table, region: str) -> None:
+        """A new replica has been filled."""
+        self.filling.finish(world, table, region)
+
+    def activate(self, world: World, table: Table) -> None:
+        """A replica here has been filled."""
+        self.filling.activate(world, table)
+
+    def close(self) -> None:
+        """Send nothing more."""
+        if self._transport is not None:
+            self._transport.close()
 
     # What is forgotten in time.
 
