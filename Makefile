@@ -39,6 +39,7 @@ format: $(INSTALLED) ## put the sources in the common form
 bench: $(INSTALLED) ## measure beside peers; needs wrk
 	$(BIN)/python bench/run.py $(ARGS)
 	$(BIN)/python bench/following.py
+	$(BIN)/python bench/bulk.py
 
 soak: $(INSTALLED) ## the long runs: crashes, simulations, load over time
 	$(BIN)/python -m pytest -m soak $(ARGS)
