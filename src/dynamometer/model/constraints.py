@@ -173,7 +173,7 @@ def _scalar_predicate(shape: Shape) -> Predicate | None:
     if shape.enum:
         return frozenset(shape.enum).__contains__
     if shape.name == "TableArn":
-        matcher = re.compile(rf"[a-zA-Z0-9_.-]{{{low},{high}}}|arn:.{{1,1020}}").fullmatch
+        matcher = re.compile(rf"[a-zA-Z0-9_.-]{{{low},{high}}}|arn:[\s\S]{{0,1020}}").fullmatch
         return lambda value: matcher(value) is not None
     if shape.type == "string":
         if shape.pattern is not None:
