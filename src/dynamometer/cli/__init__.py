@@ -12,6 +12,7 @@ COMMANDS = {
     "export": "export a table of any endpoint to a bucket",
     "import": "import a new table of any endpoint from a bucket",
     "check": "check the data of a folder",
+    "conflicts": "show the updates that global tables have lost",
     "config": "show every setting, its value, and where it came from",
     "version": "print the version",
 }

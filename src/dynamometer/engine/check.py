@@ -6,6 +6,7 @@
     sizes      so are the sizes of item collections
     backups    have the items that they count
     changes    the change log is readable and ends in what is there; items with a time to live are found when it is over
+    replicas   items have versions, and deleted ones are forgotten in time
     rest       nothing is kept for a table, an index, a backup or a token that does not exist
 
 Reads only. One pass over the items and one over the entries, so a large store takes a while: `progress` is told.
@@ -20,7 +21,7 @@ from typing import Any
 import orjson
 
 from dynamometer.base.errors import StoreCorrupt
-from dynamometer.engine import check_backups, check_changes, keyspace, records, stored
+from dynamometer.engine import check_backups, check_changes, check_replicas, keyspace, records, stored
 from dynamometer.engine.catalog import Index, Table
 from dynamometer.engine.codec import KEY_HEAD, UNUSUAL, Entry, IndexKeyError, Item
 from dynamometer.engine.commit import PREFIX_LENGTH
@@ -58,6 +59,8 @@ class Checker:
             yield from self._table(table)
         yield from self._backups()
         for where, problem in check_changes.problems(self._view, self._tables, self._count):
+            yield Finding(where, problem)
+        for where, problem in check_replicas.problems(self._view, self._tables, self._count):
             yield Finding(where, problem)
         yield from self._strays()
         yield from self._tokens()

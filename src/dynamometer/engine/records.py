@@ -426,5 +426,11 @@ def _table(value: dict[str, Any]) -> TableRecord:
     return TableRecord(**value | parts)
 
 
+def copy_replication(replication: Replication | None) -> Replication:
+    """What is known of a global table, as a copy of its own. It must be there."""
+    assert replication is not None, "it is a replica"
+    return _replication(orjson.loads(orjson.dumps(replication)))
+
+
 def _replication(value: dict[str, Any]) -> Replication:
     return Replication(**value | {"members": [Member(**member) for member in value["members"]]})

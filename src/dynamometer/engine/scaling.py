@@ -53,14 +53,14 @@ def _replica(record: TableRecord, region: str) -> Body:
     return {
         "RegionName": region,
         "ReplicaStatus": record.status,
-        "ReplicaProvisionedReadCapacityAutoScalingSettings": _settings(record, READ),
-        "ReplicaProvisionedWriteCapacityAutoScalingSettings": _settings(record, WRITE),
+        "ReplicaProvisionedReadCapacityAutoScalingSettings": settings(record, READ),
+        "ReplicaProvisionedWriteCapacityAutoScalingSettings": settings(record, WRITE),
         "GlobalSecondaryIndexes": [
             {
                 "IndexName": index.name,
                 "IndexStatus": index.status,
-                "ProvisionedReadCapacityAutoScalingSettings": _settings(record, READ, index.name),
-                "ProvisionedWriteCapacityAutoScalingSettings": _settings(record, WRITE, index.name),
+                "ProvisionedReadCapacityAutoScalingSettings": settings(record, READ, index.name),
+                "ProvisionedWriteCapacityAutoScalingSettings": settings(record, WRITE, index.name),
             }
             for index in record.indexes
             if index.is_secondary and index.status != "CREATING"
@@ -68,7 +68,7 @@ def _replica(record: TableRecord, region: str) -> Body:
     }
 
 
-def _settings(record: TableRecord, kind: str, index: str = "") -> Body:
+def settings(record: TableRecord, kind: str, index: str = "") -> Body:
     scaling = record.scaling.get(_key(kind, index))
     if scaling is None:
         # measured: what was never set reads like what was switched off
@@ -104,7 +104,7 @@ def update(catalog: Catalog, world: World, table: Table, body: Body) -> None:
                 f"{_failed(record, ':')} because the global secondary indexes with names: {name} do not exist"
             )
         if change is not None:
-            _change(record, kind, name, change)
+            set_one(record, kind, name, change)
     if record.scaling != table.record.scaling:
         catalog.save(world, table, record)
 
@@ -124,7 +124,7 @@ def _changes(record: TableRecord, region: str, body: Body) -> Iterator[tuple[str
             yield READ, index.get("IndexName", ""), index.get("ProvisionedReadCapacityAutoScalingUpdate")
 
 
-def _change(record: TableRecord, kind: str, index: str, change: Body) -> None:
+def set_one(record: TableRecord, kind: str, index: str, change: Body) -> None:
     given = [member for member in _MEMBERS if member in change]
     if change.get("AutoScalingDisabled"):
         if given:

@@ -6,6 +6,7 @@ A token is kept for ten minutes after its transaction succeeded, in the same com
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import islice
 from typing import Any
 
@@ -61,6 +62,16 @@ def check_index_keys_not_empty(table: Table, item: Item) -> None:
         for attribute in index.schema.key.attributes:
             if item.get(attribute.name, {}).get(attribute.type) == "":
                 raise IndexKeyError("empty", index.schema, attribute, attribute.type).on_put()
+
+
+def check_consistency(tables: Iterable[Table]) -> None:
+    """Raise for a global table with strong consistency, which has no transactions (developer guide; text assumed)."""
+    for table in tables:
+        replication = table.record.replication
+        if replication is not None and replication.is_strong:
+            raise ValidationException(
+                f"Transactions are not supported by global tables with strong consistency: {table.name}"
+            )
 
 
 def check_payload_size(parts: list[Any]) -> None:

@@ -26,7 +26,7 @@ from dynamometer.engine.partiql.literals import check_parameters
 from dynamometer.engine.partiql.prepare import Parsed, Prepared, Target, prepare
 from dynamometer.engine.partiql.reads import Query
 from dynamometer.engine.requests import Body, WriteTotals, lookup_key
-from dynamometer.engine.transactions import DISTINCT, Tokens, cancelled, check_payload_size
+from dynamometer.engine.transactions import DISTINCT, Tokens, cancelled, check_consistency, check_payload_size
 
 _MIXED = "ExecuteTransaction API does not support both read and write operations in the same request."
 _NEEDS_KEY = "Select statements within ExecuteTransaction must specify the primary key in the where clause."
@@ -105,6 +105,7 @@ def parse(world: World, body: Body) -> list[Member]:
             member.prepare(world)
     if any(member.failure is not None for member in members):
         raise _cancelled([member.failure for member in members])
+    check_consistency(member.table for member in members if member.table is not None)
     if len({member.key for member in members}) < len(members):
         raise ValidationException(DISTINCT)
     return members

@@ -12,7 +12,13 @@ from dynamometer.engine import stored
 from dynamometer.engine.catalog import World
 from dynamometer.engine.engine import Answer, Engine
 from dynamometer.engine.requests import Body, lookup_key, normalise_key, table_of
-from dynamometer.engine.transactions import DISTINCT, cancelled, check_key_not_empty, check_payload_size
+from dynamometer.engine.transactions import (
+    DISTINCT,
+    cancelled,
+    check_consistency,
+    check_key_not_empty,
+    check_payload_size,
+)
 from dynamometer.expressions import bind, check_mixing
 
 _KINDS = ("ProjectionExpression",)
@@ -28,6 +34,7 @@ def parse(world: World, body: Body) -> list[tuple[Any, bytes, Any, Body]]:
         parsed.append((get, bind(get, _KINDS, with_legacy=False).projection))
     check_payload_size([get["Key"] for get, _ in parsed])
     tables = [table_of(world, get) for get, _ in parsed]
+    check_consistency(tables)
     reasons: list[ServiceError | None] = []
     gets = []
     for (get, projection), table in zip(parsed, tables, strict=True):

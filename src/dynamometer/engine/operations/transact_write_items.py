@@ -29,6 +29,7 @@ from dynamometer.engine.transactions import (
     DISTINCT,
     Tokens,
     cancelled,
+    check_consistency,
     check_index_keys_not_empty,
     check_key_not_empty,
     check_payload_size,
@@ -85,6 +86,7 @@ def parse(world: World, body: Body) -> list[tuple[Body, Action]]:
     parsed = [_Parsed(element) for element in body["TransactItems"]]
     check_payload_size([one.request for one in parsed])
     tables = [table_of(world, one.request) for one in parsed]
+    check_consistency(tables)
     actions: list[tuple[Body, Action]] = []
     for number, (one, table) in enumerate(zip(parsed, tables, strict=True)):
         check_key_not_empty(table, one.request["Item" if one.verb == "Put" else "Key"])

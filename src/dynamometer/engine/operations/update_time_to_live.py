@@ -13,6 +13,7 @@ from dynamometer.engine.catalog import World
 from dynamometer.engine.engine import Engine
 from dynamometer.engine.reaper import ExpiryBackfill
 from dynamometer.engine.records import TableRecord, TimeToLive
+from dynamometer.engine.replication.groups import LEGACY
 
 Body = dict[str, Any]
 
@@ -27,7 +28,7 @@ def run(engine: Engine, world: World, body: Body) -> Body:
     _check(table.record.ttl, attribute, enabled, now)
     record = records.copy(table.record)
     record.ttl = TimeToLive(attribute, enabled, now, engine.catalog.until(), backfilling=enabled)
-    if record.replication is None:
+    if record.replication is None or record.replication.version == LEGACY:
         engine.catalog.save(world, table, record)
     else:
         _check_replicas(record)

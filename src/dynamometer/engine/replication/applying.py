@@ -80,9 +80,7 @@ class _Applying:
             for arrival in arrivals
         ]
         self._noted = {
-            key
-            for key, value in zip(parents, commit.transaction.multi_get(parents), strict=True)
-            if value is not None
+            key for key, value in zip(parents, commit.transaction.multi_get(parents), strict=True) if value is not None
         }
 
     def run(self, arrivals: Sequence[Arrival]) -> list[Conflict]:

@@ -72,7 +72,7 @@ def adopt(source: TableRecord, target: TableRecord, now: float, labels: Any) -> 
     record = records.copy(target)
     shared = records.copy(source)
     record.replication = _replication(shared, record)
-    if record.replication is None:
+    if record.replication is None or record.replication.version == LEGACY:
         return record
     if record.status == "ACTIVE" or (record.status == "UPDATING" and not _is_on_the_way(record)):
         record.status, record.until = _status(shared)

@@ -78,6 +78,7 @@ class Replicator:
             for table in world.tables.values():
                 self._follow(world, table)
         self._reconcile()
+        self._clear_away()
 
     # Control.
 
@@ -287,6 +288,21 @@ class Replicator:
         """After a start: what one replica's record says and another's does not yet, because a crash came between."""
         for world, table in list(self._replicated.values()):
             self.tell(world, table)
+
+    def _clear_away(self) -> None:
+        """After a start: what a crash has left of tables that are no replicas any more."""
+        store = self._engine.store
+        for bounds, prefix_of in (
+            (keyspace.version_range(), keyspace.version_prefix),
+            (keyspace.grave_range(), keyspace.grave_prefix),
+            (keyspace.position_range(), keyspace.positions_prefix),
+        ):
+            start, end = bounds
+            while (pair := next(iter(store.range(start, end, limit=1)), None)) is not None:
+                number = keyspace.log_table(pair[0])
+                start = keyspace.successor(prefix_of(number))
+                if number not in self._replicated:
+                    store.delete_range(prefix_of(number), start)
 
     # The chore.
 

@@ -384,7 +384,7 @@ def check_shared(record: TableRecord, wanted: set[str]) -> None:
 
 def save(engine: Engine, world: World, table: Table, record: TableRecord, body: Body) -> None:
     """Keep what an ordinary update made of a table, for all its replicas."""
-    if record.replication is None:
+    if record.replication is None or record.replication.version == LEGACY:
         engine.catalog.save(world, table, record)
         return
     updates = [update.get("Update", {}) for update in body.get("GlobalSecondaryIndexUpdates") or ()]
