@@ -12,6 +12,7 @@ from dynamometer.base.errors import (
     ResourceNotFoundException,
     ValidationException,
 )
+from dynamometer.engine import keyspace
 from dynamometer.engine.transfers import loading
 from tests.unit.engine.buckets import BUCKET, Buckets, items_of, jsonl, numbered
 from tests.unit.engine.past import item, name_of
@@ -241,3 +242,13 @@ def test_a_full_collection_refuses_only_what_is_too_much(buckets: Buckets) -> No
     assert len(buckets.items()) + len(errors) == 9
     assert name_of(1) in buckets.items()
     buckets.check()
+
+
+def test_nothing_is_left_beside_the_record(made: Buckets) -> None:
+    made.write("in/a.json", b"{\n" + numbered(0, 20))
+    made.bulk("in/")
+    made.import_("in/")
+    assert list(made.store.range(b"u", b"v")) == []
+    made.clock.advance(91 * 86400)
+    made.finish()
+    assert list(made.store.range(*keyspace.transfer_range())) == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import logging
+from typing import Any
 
 import orjson
 import pytest
@@ -14,6 +15,7 @@ from dynamometer.base.errors import (
     ImportNotFoundException,
     ResourceInUseException,
     ResourceNotFoundException,
+    StoreError,
     ValidationException,
 )
 from dynamometer.engine.transfers import loading
@@ -281,6 +283,36 @@ def test_a_restart_goes_on_where_it_was(buckets: Buckets, form: str, steps: int,
     assert description.items() >= INVALID_ITEMS.items()
     assert counts(description) == (63, 60, 3)
     check(buckets, {name: {each: found[each] for each in ("p", "s")} for name, found in items_of(0, 60).items()})
+
+
+@pytest.mark.parametrize("restart", [True, False])
+@pytest.mark.parametrize("failing", range(1, 7))
+def test_a_store_that_fails_once_is_asked_again(
+    buckets: Buckets, failing: int, restart: bool, small_batches: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also between the making of the table and the record that tells of it."""
+    buckets.write("in/a.json", numbered(0, 20))
+    arn = buckets.start_import("in/")
+    begin, left = buckets.store.begin, [failing]
+
+    def refuse() -> Any:
+        left[0] -= 1
+        if left[0] == 0:
+            raise StoreError("the disk is gone for a moment")
+        return begin()
+
+    monkeypatch.setattr(buckets.store, "begin", refuse)
+    for _ in range(10):
+        try:
+            buckets.step(1)
+        except StoreError:
+            break
+    monkeypatch.undo()
+    if restart:
+        buckets.restart()
+    buckets.finish()
+    assert counts(buckets.imported(arn)) == (20, 20, 0)
+    check(buckets, items_of(0, 20))
 
 
 def test_a_restart_without_buckets_fails_cleanly(buckets: Buckets, small_batches: None) -> None:

@@ -33,7 +33,6 @@ from dynamometer.engine.transfers.transfer import (
     COMPLETED_WITH_ERRORS,
     Transfer,
     end,
-    save,
 )
 from dynamometer.expressions import Bound, bind, check_mixing, check_scalar_keys
 
@@ -149,7 +148,6 @@ class BulkJob(LoadJob):
 
     def _end(self, status: str, code: str | None = None, message: str | None = None) -> None:
         end(self.engine, self.transfer, status, code, message)
-        save(self.engine, self.transfer)
         self.clear_spool()
 
     def fail(self, code: str, message: str) -> None:

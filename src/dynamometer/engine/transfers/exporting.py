@@ -65,7 +65,6 @@ class ExportJob(TransferJob):
             yield from self._write_file(number, *ranges[number], encryption)
         self._write_manifests(folder, files, encryption)
         end(self.engine, transfer, COMPLETED)
-        save(self.engine, transfer)
 
     def _table(self) -> Table:
         table = self.table()

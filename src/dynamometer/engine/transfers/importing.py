@@ -21,7 +21,7 @@ from dynamometer.engine.commit import Commit, Image
 from dynamometer.engine.transfers.input import Csv
 from dynamometer.engine.transfers.job import Stopped
 from dynamometer.engine.transfers.loading import LoadJob, Refused
-from dynamometer.engine.transfers.transfer import COMPLETED, FAILED, Transfer, dumps, end, save
+from dynamometer.engine.transfers.transfer import COMPLETED, FAILED, Transfer, dumps, end, ended, take_over
 
 if TYPE_CHECKING:
     from dynamometer.engine.engine import Engine
@@ -91,18 +91,19 @@ class ImportJob(LoadJob):
     def _end(self, status: str, code: str | None = None, message: str | None = None) -> None:
         """Keep how it ended; with the table ACTIVE, if there is one, once the time that a new table takes is over."""
         engine, transfer = self.engine, self.transfer
-        end(engine, transfer, status, code, message)
         table = self.table()
         if table is None or table.record.import_label != transfer.label:
-            save(engine, transfer)
+            end(engine, transfer, status, code, message)
         else:
+            kept = ended(engine, transfer, status, code, message)
             record = records.copy(table.record)
             record.import_label = None
             until = max(engine.clock.now(), record.created_at + engine.settings.table_transition_seconds)
             record.until = until
             for index in record.indexes:
                 index.until = until
-            engine.catalog.save(self.world, table, record, lambda change: change.put(transfer.key, dumps(transfer)))
+            engine.catalog.save(self.world, table, record, lambda change: change.put(kept.key, dumps(kept)))
+            take_over(transfer, kept)
             engine.catalog.settle(self.world, table)
         self.clear_spool()
 

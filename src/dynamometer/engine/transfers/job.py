@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dynamometer.base.errors import StoreError
 from dynamometer.engine.objects import ObjectsError, ObjectStore
-from dynamometer.engine.transfers.transfer import FAILED, Transfer, end, save
+from dynamometer.engine.transfers.transfer import FAILED, Transfer, end
 
 if TYPE_CHECKING:
     from dynamometer.engine.catalog import Table, World
@@ -41,10 +41,11 @@ class TransferJob:
     def fail(self, code: str, message: str) -> None:
         """The work stops here: keep how it ended."""
         end(self.engine, self.transfer, FAILED, code, message)
-        save(self.engine, self.transfer)
 
     def step(self) -> bool:
         """Do one piece; whether the transfer has ended."""
+        if not self.transfer.is_running:
+            return True
         if self._pieces is None:
             self._pieces = self.work()
         try:
@@ -55,7 +56,8 @@ class TransferJob:
         except (Stopped, ObjectsError) as error:
             self.fail(error.code, error.message)
         except StoreError:
-            # nothing can be kept, not even that this failed: the next start goes on from the last commit
+            # nothing can be kept, not even that this failed: the next step, or start, goes on from the last commit
+            self._pieces = None
             raise
         except Exception:
             log.exception("a bug in %s", self.transfer.arn)

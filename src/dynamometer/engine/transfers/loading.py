@@ -21,7 +21,6 @@ from dynamometer.base.errors import (
     ServiceError,
     ValidationException,
 )
-from dynamometer.engine import keyspace
 from dynamometer.engine.actions import ITEM_TOO_LARGE, Put
 from dynamometer.engine.catalog import Table
 from dynamometer.engine.codec import UNUSUAL
@@ -30,7 +29,7 @@ from dynamometer.engine.objects import NO_SUCH_KEY, Listed
 from dynamometer.engine.requests import item_key
 from dynamometer.engine.transfers.input import Csv, Malformed, ObjectReader, Record
 from dynamometer.engine.transfers.job import Stopped, TransferJob
-from dynamometer.engine.transfers.transfer import Transfer, dumps, save
+from dynamometer.engine.transfers.transfer import Transfer, dumps, save, take_over
 from dynamometer.expressions import Bound
 from dynamometer.model import values
 
@@ -132,14 +131,17 @@ class LoadJob(TransferJob):
             raise Stopped("TooManyObjects", f"There are more than {OBJECTS_MAX} objects to read")  # assumed
         self._inputs = inputs
         self.begin()
-        transfer = self.transfer
-        transfer.progress |= {"object": 0, "records": 0, "bytes": 0}
-        transfer.total_bytes = sum(each.size_bytes for each in inputs)
+        kept = replace(
+            self.transfer,
+            progress=self.transfer.progress | {"object": 0, "records": 0, "bytes": 0},
+            total_bytes=sum(each.size_bytes for each in inputs),
+        )
         transaction = self.engine.store.begin()
         rows = [(each.key, each.size_bytes, each.etag) for each in inputs]
-        transaction.put(transfer.spool_key(INPUTS), orjson.dumps(rows))
-        transaction.put(transfer.key, dumps(transfer))
+        transaction.put(kept.spool_key(INPUTS), orjson.dumps(rows))
+        transaction.put(kept.key, dumps(kept))
         transaction.commit()
+        take_over(self.transfer, kept)
 
     def _load_object(self, number: int) -> Iterator[None]:
         listed = self._inputs[number]
@@ -269,13 +271,11 @@ class LoadJob(TransferJob):
             return draft
 
         draft, _ = self.engine.transact(decide)
-        for name in ("processed_items", "error_items", "done_items", "usage", "progress"):
-            setattr(self.transfer, name, getattr(draft, name))
+        take_over(self.transfer, draft)
 
     def clear_spool(self) -> None:
         """Remove what was kept beside the record."""
-        prefix = self.transfer.spool_key("")[: -len("/") - 8]
-        self.engine.store.delete_range(prefix, keyspace.successor(prefix))
+        self.engine.store.delete_range(*self.transfer.spool_range())
 
 
 def _batch(records: Iterator[Record], reader: ObjectReader) -> list[Record]:

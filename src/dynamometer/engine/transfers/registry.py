@@ -122,6 +122,7 @@ class Transfers:
         for existing in self._all.values():
             for label, transfer in list(existing.items()):
                 if transfer.started_at <= oldest and not transfer.is_running:
+                    self._engine.store.delete_range(*transfer.spool_range())
                     transaction = self._engine.store.begin()
                     transaction.delete(transfer.key)
                     transaction.commit()

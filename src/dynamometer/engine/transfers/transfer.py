@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -72,6 +72,11 @@ class Transfer:
         """The key of a piece of what the job keeps beside its record."""
         return keyspace.spool_key(self.account, self.region, self.kind, self.label, part, number)
 
+    def spool_range(self) -> tuple[bytes, bytes]:
+        """Bounds of all that the job keeps beside its record."""
+        prefix = self.spool_key("")[: -len("/") - 8]
+        return prefix, keyspace.successor(prefix)
+
     @property
     def token(self) -> str | None:
         token: str | None = self.request.get("ClientToken")
@@ -105,9 +110,22 @@ def save(engine: Engine, transfer: Transfer) -> None:
     transaction.commit()
 
 
+def ended(
+    engine: Engine, transfer: Transfer, status: str, code: str | None = None, message: str | None = None
+) -> Transfer:
+    """The record of a transfer that has ended. It counts once it is kept."""
+    at = round(engine.clock.now(), 3)
+    return replace(transfer, status=status, ended_at=at, failure_code=code, failure_message=message, progress={})
+
+
+def take_over(transfer: Transfer, kept: Transfer) -> None:
+    """Show a record that has been kept."""
+    for each in fields(Transfer):
+        setattr(transfer, each.name, getattr(kept, each.name))
+
+
 def end(engine: Engine, transfer: Transfer, status: str, code: str | None = None, message: str | None = None) -> None:
-    """Say how it ended, in memory: the record is the caller's to keep."""
-    transfer.status = status
-    transfer.ended_at = round(engine.clock.now(), 3)
-    transfer.failure_code, transfer.failure_message = code, message
-    transfer.progress = {}
+    """Keep how a transfer ended, and show it."""
+    kept = ended(engine, transfer, status, code, message)
+    save(engine, kept)
+    take_over(transfer, kept)
