@@ -7,7 +7,7 @@ leaves of the tree are the writes that nobody built upon: the newest of them win
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from dynamometer.base.clock import ManualClock
@@ -76,19 +76,30 @@ class Regions:
         """A new engine on what the old one left in the store."""
         self.engine = Engine(self.store, self.clock, seeded(1), Settings(in_memory=True))
 
+    def engine_of(self, region: str) -> Engine:
+        return self.engine
+
+    def engines(self) -> list[Engine]:
+        return [self.engine]
+
     def world(self, region: str) -> World:
-        return self.engine.world(ACCOUNT, region)
+        return self.engine_of(region).world(ACCOUNT, region)
 
     def table(self, region: str) -> Table:
         return self.world(region).tables["tab"]
 
     def call(self, operation: str, region: str, **body: Any) -> Any:
-        return OPERATIONS[operation].run(self.engine, self.world(region), body)[0]
+        return OPERATIONS[operation].run(self.engine_of(region), self.world(region), body)[0]
 
     def add(self, region: str) -> None:
         self.call("UpdateTable", self.names[0], TableName="tab", ReplicaUpdates=[{"Create": {"RegionName": region}}])
-        self.engine.catch_up()
-        self.engine.catch_up()
+        while self.table(self.names[0]).record.status != "ACTIVE":
+            self.clock.advance(0.01)
+            self.catch_up()
+
+    def catch_up(self) -> None:
+        for engine in self.engines():
+            engine.catch_up()
 
     # By chance.
 
@@ -136,55 +147,59 @@ class Regions:
         self.clock.advance(self.rng.choice((0.01, 0.1, 0.6)))
 
     def replicate(self) -> None:
-        self.engine.replication.work()
+        self.rng.choice(self.engines()).replication.work()
 
     def cut_or_heal(self) -> None:
-        region = self.rng.choice(self.names)
-        if region in self.engine.replication.cut_off:
-            self.engine.replication.heal(region)
+        region, replication = self.rng.choice(self.names), self.rng.choice(self.engines()).replication
+        if region in replication.cut_off:
+            replication.heal(region)
         else:
-            self.engine.replication.cut(region)
+            replication.cut(region)
 
     def change_lag(self) -> None:
-        self.engine.replication.lag_seconds = self.rng.choice((0.0, 0.2, 1.0, 3.0))
+        self.rng.choice(self.engines()).replication.lag_seconds = self.rng.choice((0.0, 0.2, 1.0, 3.0))
 
     def start_again(self) -> None:
-        lag = self.engine.replication.lag_seconds
         self.start()
-        self.engine.replication.lag_seconds = lag
 
     def settle(self) -> None:
         """Heal everything and wait until nothing is on its way."""
-        for region in list(self.engine.replication.cut_off):
-            self.engine.replication.heal(region)
+        for engine in self.engines():
+            for region in list(engine.replication.cut_off):
+                engine.replication.heal(region)
         self.clock.advance(5)
-        while not self.engine.replication.is_caught_up():
-            self.engine.catch_up()
+        while not all(engine.replication.is_caught_up() for engine in self.engines()):
+            self.catch_up()
+            self.clock.advance(0.5)
 
     # What there is.
 
     def version(self, region: str, key: str) -> Name | None:
         table = self.table(region)
         place = table.encode_key({"p": {"S": key}})[7:]
-        value = self.store.get(keyspace.version_prefix(table.number) + place)
+        value = self.engine_of(region).store.get(keyspace.version_prefix(table.number) + place)
         return None if value is None else versions.decode(value).order
+
+    def range(self, region: str, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+        return self.engine_of(region).store.range(prefix, keyspace.successor(prefix))
 
     def contents(self, region: str) -> dict[bytes, bytes]:
         """The items of a replica as they are at rest, by place."""
         prefix = self.table(region).prefix
-        return {key[len(prefix) :]: value for key, value in self.store.range(prefix, keyspace.successor(prefix))}
+        return {key[len(prefix) :]: value for key, value in self.range(region, prefix)}
 
     def versions(self, region: str) -> dict[bytes, bytes]:
         prefix = keyspace.version_prefix(self.table(region).number)
-        return {key[len(prefix) :]: value for key, value in self.store.range(prefix, keyspace.successor(prefix))}
+        return {key[len(prefix) :]: value for key, value in self.range(region, prefix)}
 
     def recorded(self, key: str) -> dict[Name, Name]:
         """Which writes were lost to which, as the engine noted it."""
         return {
             (conflict.lost_sequence, conflict.lost_region): (conflict.winning_sequence, conflict.winning_region)
-            for conflict in self.engine.replication.conflicts()
+            for engine in self.engines()
+            for conflict in engine.replication.conflicts()
             if conflict.key == {"p": {"S": key}}
         }
 
     def findings(self) -> list[str]:
-        return [str(finding) for finding in check(self.store)]
+        return [str(finding) for engine in self.engines() for finding in check(engine.store)]

@@ -7,6 +7,7 @@ import os
 import pytest
 
 from tests.sim.regions import KEYS, Regions
+from tests.sim.servers import Servers
 
 SEEDS = int(os.environ.get("SIM_SEEDS", "60"))
 STEPS = 300
@@ -53,3 +54,30 @@ def test_three_regions_note_every_lost_update_and_only_what_was_written_at_the_s
                 assert lost not in writes.ancestors(key, winner), (seed, key)
                 assert winner not in writes.ancestors(key, lost), (seed, key)
                 assert lost < winner
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_servers_become_equal(count: int) -> None:
+    """Whatever their clocks show, and however often a message is lost or comes twice."""
+    for seed in range(SEEDS):
+        servers = Servers(seed, count)
+        servers.run(STEPS)
+        servers.settle()
+        first = servers.names[0]
+        for other in servers.names[1:]:
+            assert servers.contents(first) == servers.contents(other), seed
+            assert servers.versions(first) == servers.versions(other), seed
+        for key in KEYS:
+            assert servers.version(first, key) == servers.writes.winner(key), (seed, key)
+        assert servers.findings() == [], seed
+
+
+def test_two_servers_note_exactly_the_lost_updates() -> None:
+    for seed in range(SEEDS):
+        servers = Servers(seed)
+        servers.run(STEPS)
+        servers.settle()
+        for key in KEYS:
+            lost, recorded = servers.writes.lost(key), servers.recorded(key)
+            assert set(recorded) <= lost, (seed, key)
+            assert lost - set(recorded) <= servers.writes.deletions, (seed, key)
