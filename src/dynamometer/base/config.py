@@ -108,6 +108,8 @@ class Settings:
             raise SettingsError("kinesis_folder and kinesis_endpoint are both set: choose one place for the records")
         if self.s3_folder is not None and self.s3_endpoint is not None:
             raise SettingsError("s3_folder and s3_endpoint are both set: choose one place for the buckets")
+        if self.s3_endpoint is not None and not self.s3_endpoint.startswith(("http://", "https://")):
+            raise SettingsError(f"s3_endpoint is {self.s3_endpoint!r}, but must be a URL such as http://127.0.0.1:9000")
 
 
 def peers_of(text: str | None) -> dict[str, str]:

@@ -79,6 +79,13 @@ def test_truth_has_the_usual_words(text: str, value: bool) -> None:
         ({"tls_cert": "a"}, {}, "", "tls_cert is set but tls_key is not: HTTPS needs both"),
         ({"tls_key": "a"}, {}, "", "tls_key is set but tls_cert is not: HTTPS needs both"),
         ({"data": "a", "in_memory": True}, {}, "", "data and in_memory are both set (command line); choose one"),
+        (
+            {"s3_folder": "a", "s3_endpoint": "http://a"},
+            {},
+            "",
+            "s3_folder and s3_endpoint are both set: choose one place for the buckets",
+        ),
+        ({"s3_endpoint": "a:9000"}, {}, "", "s3_endpoint is 'a:9000', but must be a URL such as http://127.0.0.1:9000"),
     ],
 )
 def test_a_mistake_is_named_with_its_place(

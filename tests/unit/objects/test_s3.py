@@ -15,7 +15,7 @@ import pytest
 from moto.server import ThreadedMotoServer
 
 import dynamometer
-from dynamometer.base.config import Settings
+from dynamometer.base.config import Settings, SettingsError
 from dynamometer.engine.objects import Encryption, FolderObjects, ObjectsError, put
 from dynamometer.objects import open_objects
 from dynamometer.objects import s3 as s3_module
@@ -131,6 +131,8 @@ def test_an_endpoint_that_does_not_answer() -> None:
 def test_settings_choose_the_place(endpoint: str, tmp_path: Any) -> None:
     assert open_objects(Settings()) is None
     assert isinstance(open_objects(Settings(s3_folder=str(tmp_path))), FolderObjects)
+    with pytest.raises(SettingsError, match="not a folder: make it"):
+        open_objects(Settings(s3_folder=str(tmp_path / "missing")))
     assert isinstance(open_objects(Settings(s3_endpoint=endpoint)), S3Objects)
 
 
