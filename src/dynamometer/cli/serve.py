@@ -48,12 +48,12 @@ def run(arguments: argparse.Namespace) -> int:
 
     tls = context(settings)
     clock = SystemClock()
-    sink = open_sink(settings, is_waiting=False)
+    sink, objects = open_sink(settings, is_waiting=False), open_objects(settings)
     engine = Engine(
         open_store(settings),
         clock,
         settings=settings,
-        objects=open_objects(settings),
+        objects=objects,
         sink=sink,
         transport=open_transport(settings),
     )

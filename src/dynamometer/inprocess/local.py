@@ -27,6 +27,7 @@ from dynamometer.base.rng import seeded
 from dynamometer.engine import insights
 from dynamometer.engine.engine import Engine
 from dynamometer.engine.sketch import Frequent
+from dynamometer.engine.replication.conflicts import Conflict
 from dynamometer.inprocess.shortcut import Attached, Shortcut
 from dynamometer.inprocess.transport import Headers
 from dynamometer.kinesis import open_sink
@@ -56,8 +57,8 @@ class Local:
         self.settings = settings
         self.region_name = region_name
         self.clock = clock if clock is not None else SystemClock()
-        sink = open_sink(settings, is_waiting=True)
-        self.engine = Engine(_open_store(settings), self.clock, seeded(seed), settings, open_objects(settings), sink)
+        sink, objects = open_sink(settings, is_waiting=True), open_objects(settings)
+        self.engine = Engine(_open_store(settings), self.clock, seeded(seed), settings, objects, sink)
         self._service = Service(self.engine, settings)
         self._is_closed = False
 
@@ -160,6 +161,23 @@ class Local:
         SKT). Empty unless UpdateContributorInsights has switched them on for the table or global index."""
         with self._lock:
             return insights.report(self.engine.world(self.account, self.region_name), table, index)
+
+    # Global tables.
+
+    def cut(self, region_name: str) -> None:
+        """Cut a region off: nothing is replicated from it or to it until `heal`."""
+        with self._lock:
+            self.engine.replication.cut(region_name)
+
+    def heal(self, region_name: str) -> None:
+        """Let a region that was cut off catch up: in the background, or at once where consistency is strong."""
+        with self._lock:
+            self.engine.replication.heal(region_name)
+
+    def conflicts(self, table: str | None = None) -> list[Conflict]:
+        """The updates that global tables have lost to later ones in other regions, of one table or of all."""
+        with self._lock:
+            return [each for each in self.engine.replication.conflicts() if table in (None, each.table)]
 
     # Routing.
 
