@@ -67,7 +67,7 @@ def _run(name: str, arguments: list[str]) -> int:
 
 
 def _usage() -> str:
-    lines = [f"  {name:<9}{about}" for name, about in COMMANDS.items()]
+    lines = [f"  {name:<11}{about}" for name, about in COMMANDS.items()]
     return "\n".join(
         ["usage: dyno COMMAND [OPTIONS]", "", *lines, "", "dyno COMMAND --help tells a command's options."]
     )
