@@ -29,7 +29,7 @@ class SkewedClock:
 
 
 class Wire:
-    """Delivers a message when its outcome is asked for, late, twice, not at all, or without bringing the answer back."""
+    """Delivers a message when its outcome is asked for: late, twice, not at all, or without an answer."""
 
     def __init__(self, servers: Servers, rng: random.Random) -> None:
         self._servers = servers

@@ -26,8 +26,8 @@ from dynamometer.base.config import SETTINGS, Settings, SettingsError
 from dynamometer.base.rng import seeded
 from dynamometer.engine import insights
 from dynamometer.engine.engine import Engine
-from dynamometer.engine.sketch import Frequent
 from dynamometer.engine.replication.conflicts import Conflict
+from dynamometer.engine.sketch import Frequent
 from dynamometer.inprocess.shortcut import Attached, Shortcut
 from dynamometer.inprocess.transport import Headers
 from dynamometer.kinesis import open_sink

@@ -130,7 +130,8 @@ def _indexes(shared: TableRecord, record: TableRecord) -> list[IndexRecord]:
         if known is None:
             if index.status == "DELETING":
                 continue
-            index.backfilling = index.status == "CREATING"
+            # it is filled here too, even if the source has finished already
+            index.status, index.backfilling = "CREATING", True
         elif index.status in ("DELETING", "UPDATING") and not known.backfilling:
             index.backfilling = False
         else:
