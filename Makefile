@@ -14,7 +14,7 @@ INSTALLED := $(VENV)/.installed
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: $(INSTALLED) ## make the virtual environment; nothing to do while pyproject.toml stays the same
+setup: $(INSTALLED) ## make the virtual environment, unless it is up to date
 
 $(INSTALLED): pyproject.toml tools/make-venv
 	@tools/make-venv $(VENV) $(PYTHON)

@@ -55,11 +55,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(name: str, arguments: list[str]) -> int:
-    import argparse
     from importlib import import_module
 
+    from dynamometer.cli.parser import Parser
+
     command = import_module(f"dynamometer.cli.{MODULES.get(name, name)}")
-    parser = argparse.ArgumentParser(prog=f"dyno {name}", description=command.__doc__, allow_abbrev=False)
+    parser = Parser(name, command.__doc__)
     command.add_options(parser)
     result = command.run(parser.parse_args(arguments))
     assert isinstance(result, int)

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 
+from dynamometer.base.config import load
 from dynamometer.cli.stores import open_existing
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The folder, also by the name that `dyno serve` has for it."""
-    where = parser.add_mutually_exclusive_group(required=True)
-    where.add_argument("folder", nargs="?", metavar="DIR", help="the data folder; no server may be using it")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument(
+        "folder",
+        nargs="?",
+        metavar="DIR",
+        help="the data folder; no server may be using it (default: the one that `dyno serve` would use here)",
+    )
     where.add_argument("--data", metavar="DIR", help="the same")
     parser.add_argument(
         "--salvage", action="store_true", help="cut a damaged log before the damage, giving up what lies behind it"
@@ -21,7 +28,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print each finding on a line of its own."""
-    folder = arguments.folder or arguments.data
+    folder = arguments.folder or arguments.data or load({}, os.environ).settings.data
     store = open_existing(folder, arguments.salvage)
     from dynamometer.engine.check import check
 
@@ -33,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     finally:
         store.close()
     if found:
-        print(f"{folder}: {found} findings")
+        print(f"{folder}: {found} finding{'s' if found > 1 else ''}")
         return 1
     print(f"{folder}: sound")
     return 0

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -110,7 +111,7 @@ class Progress:
         if self._quiet:
             return
         if self._on_terminal:
-            line = f"{text}, {self.seconds:.0f} s"
+            line = f"{text}, {self.seconds:.0f} s"[: shutil.get_terminal_size().columns - 1]  # a wrapped line stays
             print(f"\r{line:<{len(self._shown)}}", end="", file=sys.stderr, flush=True)
             self._shown = line
         elif text != self._shown:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 
 from dynamometer.base.config import SettingsError
 from dynamometer.base.errors import StoreError
@@ -36,7 +37,8 @@ def listening(error: OSError, host: str, port: int) -> CommandError:
         return CommandError(f"this user may not listen on port {port}: choose one above 1023 with --port")
     if error.errno in (errno.EMFILE, errno.ENFILE):
         return CommandError("no more files may be opened: raise the limit with `ulimit -n`")
+    reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror or error
     return CommandError(
-        f"{host} can't be listened on ({error.strerror or error}): "
+        f"{host} can't be listened on ({reason}): "
         "give --host an address of this machine, such as 127.0.0.1 or 0.0.0.0"
     )

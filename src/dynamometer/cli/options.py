@@ -10,6 +10,7 @@ from dynamometer.base.config import SETTINGS, Loaded, environment_name, load, op
 
 def add_settings(parser: argparse.ArgumentParser) -> None:
     """An option for each setting. Values stay texts: base.config checks them, wherever they come from."""
+    parser.usage = "%(prog)s [OPTIONS]"
     parser.add_argument("--config", metavar="FILE", help="configuration file (default: dyno.toml if it is there)")
     group = parser.add_argument_group("settings")
     for name, setting in SETTINGS.items():

@@ -96,17 +96,26 @@ def _banner(url: str, settings: Settings) -> str:
     if settings.in_memory:
         kept = "in memory: they are gone when this process ends"
     else:
-        after = "on disk" if settings.durability == "fsync" else "with the operating system (not safe from a power cut)"
-        kept = f"in {Path(settings.data).absolute()}, a write is acknowledged once it is {after}"
+        after = "on disk" if settings.durability == "fsync" else "with the operating system, not yet on disk"
+        kept = f"in {Path(settings.data).absolute()}\n           a write is acknowledged once it is {after}"
     return f"""Dynamometer {__version__} is ready at {url}
 
   tables   {kept}
-  boto3    boto3.resource("dynamodb", endpoint_url="{url}", region_name="us-east-1",
-                          aws_access_key_id="local", aws_secret_access_key="local")
-  AWS CLI  aws dynamodb list-tables --endpoint-url {url}
-  any SDK  export AWS_ENDPOINT_URL_DYNAMODB={url} AWS_REGION=us-east-1 \\
-                  AWS_ACCESS_KEY_ID=local AWS_SECRET_ACCESS_KEY=local
   stop     Ctrl-C
+
+Paste this where your program runs. Any key and secret will do, but each key
+and each region has tables of its own, so use the same ones everywhere.
+
+  export AWS_ENDPOINT_URL_DYNAMODB={url}
+  export AWS_ENDPOINT_URL_DYNAMODB_STREAMS={url}
+  export AWS_REGION=us-east-1 AWS_DEFAULT_REGION=us-east-1
+  export AWS_ACCESS_KEY_ID=local AWS_SECRET_ACCESS_KEY=local
+
+Then boto3, the AWS command line and every current SDK find it by themselves;
+older ones have to be told where it is:
+
+  boto3.client("dynamodb", endpoint_url="{url}")
+  aws dynamodb list-tables --endpoint-url {url}
 """
 
 

@@ -34,9 +34,14 @@ def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_command_has_help_that_fits_a_terminal(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     assert main([command, "--help"]) == EXIT_OK
-    assert f"usage: dyno {command}" in capsys.readouterr().out
+    text = capsys.readouterr().out
+    assert f"usage: dyno {command}" in text
+    assert max(map(len, text.splitlines())) <= 80
 
 
 def test_help_of_serve_explains_every_setting(capsys: pytest.CaptureFixture[str]) -> None:
@@ -76,6 +81,9 @@ def test_config_shows_each_value_and_its_source(
         (["serve", "--in-memory", "--port", "0", "--ready-fd", "999"], "--ready-fd 999 can't be written to"),
         (["serve", "--data", "strange"], "is not a Dynamometer data folder"),
         (["check", "nowhere"], "nowhere is not a folder"),
+        (["check"], "data is not a folder"),
+        (["serve", "--prot", "1"], "there is no option --prot (did you mean --port?); `dyno serve --help` tells"),
+        (["serve", "here"], "'here' is one word too many"),
         (["check", "--data", "strange"], "strange is not a Dynamometer data folder"),
     ],
 )

@@ -86,6 +86,26 @@ def test_it_says_how_to_connect_answers_and_stops(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_it_prints_to_paste_is_all_that_a_client_needs(tmp_path: Path) -> None:
+    with serving(tmp_path, "--in-memory") as served:
+        _, out, _ = served.stop()
+    exports = "\n".join(line for line in out.splitlines() if line.startswith("  export "))
+    assert max(map(len, out.splitlines())) <= 80
+    look = "import boto3; d, s = boto3.client('dynamodb'), boto3.client('dynamodbstreams'); "
+    look += "print(d.meta.endpoint_url, s.meta.endpoint_url, d.meta.region_name)"
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+    environment |= {"AWS_CONFIG_FILE": "none", "AWS_SHARED_CREDENTIALS_FILE": "none"}
+    found = subprocess.run(
+        ["sh", "-c", f'{exports}\nexec "{sys.executable}" -c "{look}"'],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=True,
+    )
+    assert found.stdout.split() == [served.url, served.url, "us-east-1"]
+
+
 def test_what_was_written_is_there_after_a_restart_and_sound(tmp_path: Path) -> None:
     item = {"k": {"S": "a"}, "n": {"N": "1"}}
     with serving(tmp_path, "--data", "kept") as served:
