@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dynamometer.model import ion
@@ -17,6 +17,7 @@ def read(text: str, size: int | None = None) -> list[dict[str, object]]:
     return list(ion.read_structs(pieces))
 
 
+@settings(deadline=None)
 @given(strategies.items, st.integers(1, 40))
 def test_items_come_back(item: dict[str, dict[str, object]], size: int) -> None:
     normalize_item(item)
