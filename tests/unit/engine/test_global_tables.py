@@ -153,6 +153,17 @@ def test_a_replica_is_deleted(replicas: Replicas) -> None:
     assert ("Replicas" in description, description["TableStatus"]) == (False, "ACTIVE")
 
 
+def test_one_of_two_replicas_is_deleted(replicas: Replicas) -> None:
+    replicas.create(EU, AP)
+    replicas.update(US, ReplicaUpdates=[{"Delete": {"RegionName": EU}}])
+    replicas.db.catch_up()
+    for region, other in ((US, AP), (AP, US)):
+        description = replicas.describe(region)
+        assert [each["RegionName"] for each in description["Replicas"]] == [other]
+        assert description["TableStatus"] == "ACTIVE"
+    assert replicas.tables(EU) == []
+
+
 def test_a_deleted_table_leaves_the_global_table(replicas: Replicas) -> None:
     replicas.create(EU, AP)
     replicas.at[EU].delete_table(TableName="tab")

@@ -69,8 +69,31 @@ def test_a_table_of_the_same_name_is_left_alone(servers: Servers, caplog: pytest
             servers.clock.advance(1)
     assert "has another table named new" in caplog.text
     described = servers.call("DescribeTable", US, TableName="new")["Table"]
-    assert described["Replicas"][0]["ReplicaStatus"] == "CREATING"
+    assert (described["TableStatus"], described["Replicas"][0]["ReplicaStatus"]) == ("ACTIVE", "CREATION_FAILED")
     assert "Replicas" not in servers.call("DescribeTable", EU, TableName="new")["Table"]
+    servers.call("UpdateTable", US, TableName="new", ReplicaUpdates=[{"Delete": {"RegionName": EU}}])
+    settle(servers)
+    assert "Replicas" not in servers.call("DescribeTable", US, TableName="new")["Table"]
+    assert "new" in servers.world(EU).tables
+
+
+def test_a_replica_on_a_server_that_is_down_can_be_given_up(servers: Servers) -> None:
+    definition = {
+        "TableName": "new",
+        "KeySchema": [{"AttributeName": "p", "KeyType": "HASH"}],
+        "AttributeDefinitions": [{"AttributeName": "p", "AttributeType": "S"}],
+        "BillingMode": "PAY_PER_REQUEST",
+    }
+    servers.call("CreateTable", US, **definition)
+    servers.call("DescribeTable", US, TableName="new")
+    servers.engine_of(EU).replication.cut(US)
+    servers.call("UpdateTable", US, TableName="new", ReplicaUpdates=[{"Create": {"RegionName": EU}}])
+    settle(servers)
+    assert servers.call("DescribeTable", US, TableName="new")["Table"]["TableStatus"] == "UPDATING"
+    servers.call("UpdateTable", US, TableName="new", ReplicaUpdates=[{"Delete": {"RegionName": EU}}])
+    settle(servers)
+    described = servers.call("DescribeTable", US, TableName="new")["Table"]
+    assert (described["TableStatus"], "Replicas" in described) == ("ACTIVE", False)
 
 
 def test_indexes_and_deletions_of_replicas_reach_the_other_server(servers: Servers) -> None:

@@ -16,7 +16,7 @@ from dynamometer.engine.vectors import definitions
 
 Body = dict[str, Any]
 
-NOT_BUILT = ("GlobalTableSourceArn", "GlobalTableSettingsReplicationMode")
+NOT_BUILT = ("GlobalTableSourceArn",)
 _NO_SORT_KEY = "Table KeySchema does not have a range key, which is required when specifying a LocalSecondaryIndex"
 _NO_CEILING = "cannot be specified when table BillingMode is PROVISIONED."
 _MISSING = "ProvisionedThroughput is not specified for index: {}"
@@ -86,10 +86,19 @@ def record_of(engine: Engine, world: World, body: Body) -> TableRecord:
         stream=stream,
         deletion_protection=body.get("DeletionProtectionEnabled", False),
         tags=tags,
+        settings_mode=_settings_mode(body),
     )
     if "ResourcePolicy" in body:
         policies.attach(record, body["ResourcePolicy"], now)
     return record
+
+
+def _settings_mode(body: Body) -> str | None:
+    """What the settings of a global table will be, once the table is part of one. Raises ValidationException."""
+    mode: str | None = body.get("GlobalTableSettingsReplicationMode")
+    if mode == "ENABLED_WITH_OVERRIDES":
+        raise invalid("GlobalTableSettingsReplicationMode can only be ENABLED or DISABLED for a table of one Region")
+    return mode
 
 
 def _indexes(body: Body, types: dict[str, str], mode: str, region: str) -> list[IndexRecord]:

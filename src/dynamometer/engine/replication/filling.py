@@ -16,12 +16,14 @@ from dynamometer.engine.commit import Commit
 from dynamometer.engine.records import Member
 from dynamometer.engine.replication import applying, groups, positions
 from dynamometer.engine.replication.applying import Arrival
+from dynamometer.storage.interface import Pair
 
 if TYPE_CHECKING:
     from dynamometer.engine.engine import Engine
     from dynamometer.engine.replication.replicator import Replicator
 
 STEP_ITEMS = 100
+STEP_BYTES = 1 << 20
 
 
 class Filling:
@@ -37,7 +39,7 @@ class Filling:
         replication = table.record.replication
         members = [] if replication is None else list(replication.others(world.region))
         for member in members:
-            if member.region in self._replicator.peers and member.status != "UPDATING":
+            if member.region in self._replicator.peers and member.status == "CREATING":
                 continue
             if member.region in self._replicator.cut_off or world.region in self._replicator.cut_off:
                 continue
@@ -52,10 +54,11 @@ class Filling:
     def _fill(self, world: World, table: Table, member: Member) -> bool:
         target_world = self._engine.world(world.account, member.region)
         target = self._replicator.replica(world, table.name, member.region)
-        if target is None:
-            if table.name in target_world.tables:
-                return False
+        if target is None and table.name not in target_world.tables:
             self._make(target_world, table, member.region)
+            return True
+        if target is None or not groups.are_one(table.record, target.record):
+            self.fail(world, table, member.region)  # the region got another table of that name meanwhile
             return True
         arrivals, place = items(
             self._engine, table, positions.read_place(self._engine.store, table.number, member.region)
@@ -82,24 +85,26 @@ class Filling:
 
     def finish(self, world: World, table: Table, region: str) -> None:
         """The new replica has everything: it may be used."""
+        target = self._replicator.replica(world, table.name, region)
+        if target is not None:
+            self.activate(self._engine.world(world.account, region), target)
+        self._conclude(world, table, region, "ACTIVE")
+
+    def fail(self, world: World, table: Table, region: str) -> None:
+        """There will be no such replica."""
+        self._conclude(world, table, region, "CREATION_FAILED")
+
+    def _conclude(self, world: World, table: Table, region: str, status: str) -> None:
         record = records.copy(table.record)
         replication = record.replication
         assert replication is not None, "it is a replica"
         member = replication.member(region)
-        assert member is not None, "the region is a member"
-        member.status, member.until = "ACTIVE", None
-        others = [each for each in replication.members if each.status == "CREATING" and each.source == world.region]
-        if not others and record.status == "UPDATING" and record.until is None:
-            record.until = self._engine.clock.now()
-        target = self._replicator.replica(world, table.name, region)
-        if target is not None:
-            self.activate(self._engine.world(world.account, region), target)
-        self._replicator.save(
-            world,
-            table,
-            record,
-            lambda transaction: transaction.delete(keyspace.position_key(table.number, positions.FILLED, region)),
-        )
+        if member is None or member.status != "CREATING":
+            return  # given up meanwhile
+        member.status, member.until = status, None
+        groups.end_update(record, self._engine.clock.now())
+        filled = keyspace.position_key(table.number, positions.FILLED, region)
+        self._replicator.save(world, table, record, lambda transaction: transaction.delete(filled))
         self._engine.catalog.settle(world, table)
 
     def activate(self, world: World, table: Table) -> None:
@@ -119,8 +124,10 @@ class Filling:
         if member.until is not None and self._engine.clock.now() < member.until:
             return
         target = self._replicator.replica(world, table.name, member.region)
-        if target is not None:
+        if target is not None and groups.are_one(table.record, target.record):
             self._engine.catalog.remove(self._engine.world(world.account, member.region), target)
+        if member.region in self._replicator.peers:
+            self._replicator.messages.ask_to_remove(world, table, member.region)
         self._replicator.drop(world, table, member.region)
 
     def _settle(self, world: World, table: Table, member: Member) -> None:
@@ -137,7 +144,13 @@ def items(engine: Engine, table: Table, after: bytes) -> tuple[list[Arrival], by
     """Some items of a table behind a place, with their versions, and the last one's place."""
     start = table.prefix + after + (b"\0" if after else b"")
     bounds = start, keyspace.successor(table.prefix)
-    pairs = list(islice(engine.store.range(*bounds, limit=STEP_ITEMS), STEP_ITEMS))
+    pairs: list[Pair] = []
+    size_bytes = 0
+    for pair in islice(engine.store.range(*bounds, limit=STEP_ITEMS), STEP_ITEMS):
+        pairs.append(pair)
+        size_bytes += len(pair[1])
+        if size_bytes > STEP_BYTES:
+            break
     cut = len(table.prefix)
     places = [key[cut:] for key, _ in pairs]
     kept = engine.store.multi_get([keyspace.version_prefix(table.number) + place for place in places])

@@ -37,6 +37,27 @@ def is_newer(one: Replication, other: Replication) -> bool:
     return (one.revision, one.revised_in) > (other.revision, other.revised_in)
 
 
+def are_one(one: TableRecord, other: TableRecord) -> bool:
+    """Whether two tables are replicas of the same global table."""
+    return (
+        one.replication is not None
+        and other.replication is not None
+        and one.replication.created_at == other.replication.created_at
+    )
+
+
+def end_update(record: TableRecord, now: float, without: str | None = None) -> None:
+    """Let a table be ACTIVE again, once none of its replicas is being made or removed any more."""
+    replication = record.replication
+    others = [] if replication is None else replication.others(record.region)
+    busy = any(
+        member.status in ("CREATING", "DELETING") and member.source == record.region and member.region != without
+        for member in others
+    )
+    if record.status == "UPDATING" and record.until is None and not busy:
+        record.until = now
+
+
 def new_replica(source: TableRecord, region: str, now: float, labels: Any) -> TableRecord:
     """The record of a new replica, with nothing in it yet."""
     record = replace(

@@ -54,6 +54,10 @@ class PeerError(Exception):
     """The peer did not answer, or refused; it is worth another try."""
 
 
+class Refusal(PeerError):
+    """The peer has refused for good."""
+
+
 class Transport(Protocol):
     """The way to the peers. It never blocks."""
 
@@ -72,6 +76,7 @@ class _Link:
     durable_at: int = 0
     outcome: Outcome | None = None
     done: Callable[[], None] | None = None
+    refused: Callable[[], None] | None = None
     retry_at: float = 0.0
     failures: int = 0
     revision: int = -1
@@ -115,6 +120,8 @@ class Peers:
             "from": world.region,
             "to": member.region,
         }
+        if message["kind"] == "table" and member.status == "CREATING" and member.source == world.region:
+            link.refused = lambda: self._replicator.filling.fail(world, table, member.region)
         self._post(link, member.region, message, done)
         return self._is_free(link, member.region)
 
@@ -122,6 +129,8 @@ class Peers:
         return self._links.setdefault((account, table, way), _Link())
 
     def _post(self, link: _Link, region: str, message: Message, done: Callable[[], None]) -> None:
+        if message["kind"] != "table":
+            link.refused = None
         link.message, link.done = orjson.dumps(message), done
         link.durable_at, link.outcome = self._engine.store.last_sequence, None
         self._is_free(link, region)
@@ -142,6 +151,8 @@ class Peers:
             if answer is None:
                 return False
             refusal = orjson.loads(answer).get("error")
+            if refusal is not None and link.refused is not None and orjson.loads(answer).get("final"):
+                link.refused()
             if refusal is not None:
                 raise PeerError(str(refusal))
         except (PeerError, orjson.JSONDecodeError) as error:
@@ -167,11 +178,8 @@ class Peers:
         replication = table.record.replication
         assert replication is not None, "it is a replica"
         is_mine = member.source == world.region
-        if member.status == "DELETING":
-            until = member.until or 0.0
-            if not is_mine or self._engine.clock.now() < until:
-                return None
-            return {"kind": "remove"}, lambda: self._replicator.drop(world, table, member.region)
+        if member.status in ("DELETING", "CREATION_FAILED"):
+            return None
         if link.revision < replication.revision:
             revision = replication.revision
 
@@ -210,18 +218,28 @@ class Peers:
         changes = [_packed(arrival) for arrival in batch.arrivals]
         return {"kind": "changes", "items": changes, "following": batch.following}, keep
 
-    def say_farewell(self, world: World, name: str, region: str, created_at: float) -> None:
+    def say_farewell(self, world: World, table: Table, region: str) -> None:
         """Have a peer told that the table here has left the global table."""
+        self._have_told("leave", world, table, region)
+
+    def ask_to_remove(self, world: World, table: Table, region: str) -> None:
+        """Have a peer told that its replica is to be deleted."""
+        self._have_told("remove", world, table, region)
+
+    def _have_told(self, kind: str, world: World, table: Table, region: str) -> None:
+        """Keep a message that outlives what it is about until the peer has it."""
+        replication = table.record.replication
+        assert replication is not None, "it is a replica"
         message = {
-            "kind": "leave",
+            "kind": kind,
             "account": world.account,
-            "table": name,
+            "table": table.name,
             "from": world.region,
             "to": region,
-            "created_at": created_at,
+            "created_at": replication.created_at,
         }
         transaction = self._engine.store.begin()
-        transaction.put(keyspace.farewell_key(world.account, name, world.region, region), orjson.dumps(message))
+        transaction.put(keyspace.farewell_key(world.account, table.name, world.region, region), orjson.dumps(message))
         transaction.commit()
 
     def farewells(self) -> None:
@@ -257,7 +275,7 @@ class Peers:
                 raise PeerError(f"region {message['to']} is not on this server")
             self._receivers[message["kind"]](self._engine.world(message["account"], message["to"]), message)
         except PeerError as error:
-            return {"error": str(error)}, 0
+            return {"error": str(error), "final": isinstance(error, Refusal)}, self._engine.store.last_sequence
         return {"ok": True}, self._engine.store.last_sequence
 
     def _replica(self, world: World, message: Message) -> Table:
@@ -279,7 +297,7 @@ class Peers:
             return
         ours = table.record.replication
         if ours is None or ours.created_at != theirs.created_at:
-            raise PeerError(f"region {world.region} has another table named {table.name}")
+            raise Refusal(f"region {world.region} has another table named {table.name}")
         if groups.is_newer(theirs, ours):
             self._replicator.adopt(world, table, source)
             self._replicator.tell(world, table)
@@ -331,7 +349,8 @@ class Peers:
 
     def _take_removal(self, world: World, message: Message) -> None:
         table = self._replicator.replica(world, message["table"], world.region)
-        if table is None:
+        replication = None if table is None else table.record.replication
+        if table is None or replication is None or replication.created_at != message["created_at"]:
             return
         if table.record.deletion_protection:
             raise PeerError(f"table {table.name} in {world.region} is protected from deletion")

@@ -41,6 +41,8 @@ IDLE_SECONDS = 60.0
 """How far a position may fall behind while there is nothing to send."""
 AHEAD_NANOSECONDS = 1_000_000_000
 SWEEP_KEYS = 1000
+UNMADE = ("CREATING", "CREATION_FAILED", "DELETING")
+"""States of members that are sent no changes."""
 SCANNED_MAX = 2000
 """Entries that one step looks at."""
 PASSED_MAX = 200
@@ -227,7 +229,7 @@ class Replicator:
                 break
         else:
             for member in others:
-                self.messages.say_farewell(world, table.name, member.region, replication.created_at)
+                self.messages.say_farewell(world, table, member.region)
         if table.record.replication is not None:
             self._release(world, table)
 
@@ -328,7 +330,7 @@ class Replicator:
         record = table.record
         if record.replication is None or record.is_filling:
             return []
-        return [member for member in record.replication.others(record.region) if member.status != "CREATING"]
+        return [member for member in record.replication.others(record.region) if member.status not in UNMADE]
 
     def _send_all(self, world: World, table: Table, with_lag: bool = True) -> bool:
         more = False
@@ -456,11 +458,8 @@ class Replicator:
     def drop(self, world: World, table: Table, region: str) -> None:
         """A member's table is gone, and with it the member."""
         record = records.copy(table.record)
-        replication = record.replication
-        assert replication is not None, "it is a replica"
-        members = [member for member in replication.members if member.source == world.region]
-        if record.status == "UPDATING" and record.until is None and len(members) <= 1:
-            record.until = self._engine.clock.now()
+        groups.end_update(record, self._engine.clock.now(), region)
+        if record.until is not None:
             self._engine.catalog.save(world, table, record)
         self.without(world, table, region)
         self._engine.catalog.settle(world, table)

@@ -88,13 +88,24 @@ class _Update:
 
     def check_state(self) -> None:
         record = self.record
-        if record.status != "ACTIVE":
+        if record.status != "ACTIVE" and not self._gives_up():
             raise ResourceInUseException(f"{IN_USE}Table is being {_DOING[record.status]}: {record.name}")
         if any(index.status != "ACTIVE" for index in record.indexes):
             raise ResourceInUseException(f"{IN_USE}Table has indexes that are being changed: {record.name}")
         replication = record.replication
-        if replication is not None and any(member.status != "ACTIVE" for member in replication.members):
+        busy = [] if replication is None else [each.status for each in replication.members if each.status in _DOING]
+        if busy and not self._gives_up():
             raise ResourceInUseException(f"{IN_USE}Replicas are being changed. Table: {record.name}")
+
+    def _gives_up(self) -> bool:
+        """Whether the request only deletes replicas that are still being made, which would otherwise go on for as long
+        as their region can't be reached (assumed)."""
+        replication = self.record.replication
+        updates = self.body.get("ReplicaUpdates") or ()
+        if replication is None or not updates or self.record.status != "UPDATING":
+            return False
+        members = [replication.member(each.get("Delete", {}).get("RegionName", "")) for each in updates]
+        return all(member is not None and member.status == "CREATING" for member in members)
 
     def protect(self, is_protected: bool) -> None:
         replication = self.record.replication
