@@ -19,6 +19,7 @@ from dynamometer.base.errors import (
     ConditionalCheckFailedException,
     ItemCollectionSizeLimitExceededException,
     ServiceError,
+    TransactionConflictException,
     ValidationException,
 )
 from dynamometer.engine.actions import ITEM_TOO_LARGE, Put
@@ -229,6 +230,10 @@ class LoadJob(TransferJob):
         try:
             self._commit(entries)
             yield
+        except TransactionConflictException:
+            # another writer of a networked store was in the way, again and again: let it go first
+            yield
+            yield from self._commit_some(entries)
         except ItemCollectionSizeLimitExceededException as error:
             if len(entries) == 1:
                 self._commit([self._too_large(entries[0], error)])
