@@ -64,8 +64,13 @@ PRINTED_MEMBERS: dict[str, tuple[str, ...]] = {
 KEY_SCHEMA_MAX = {"CreateTableInput": 2, "LocalSecondaryIndex": 2}
 """By structure: how many elements its KeySchema may have. Global indexes may have more."""
 
-PAGE_MAX = {("ListStreams", "Limit"): 100, ("DescribeStream", "Limit"): 100, ("GetRecords", "Limit"): 1000}
-"""By operation and member: a limit that the documentation has and the model has not."""
+PAGE_BOUNDS = {
+    ("ListStreams", "Limit"): (1, 100),
+    ("DescribeStream", "Limit"): (1, 100),
+    ("GetRecords", "Limit"): (1, 1000),
+    ("ListContributorInsights", "MaxResults"): (1, 100),
+}
+"""By operation and member: least and most of a page, where the documentation or sense has them and the model has not."""
 
 BATCHES = frozenset({"BatchGetItem", "BatchWriteItem"})
 NOT_ECHOED = frozenset(
@@ -311,8 +316,9 @@ class _Collector:
         shape = self.shapes[parent.members[name]]
         if name == "KeySchema" and parent.name in KEY_SCHEMA_MAX:
             return replace(shape, maximum=KEY_SCHEMA_MAX[parent.name])
-        if (self.operation, name) in PAGE_MAX:
-            return replace(shape, maximum=PAGE_MAX[self.operation, name])
+        if (self.operation, name) in PAGE_BOUNDS:
+            least, most = PAGE_BOUNDS[self.operation, name]
+            return replace(shape, minimum=least, maximum=most)
         return self.table(shape)
 
     def required(self, shape: Shape) -> tuple[str, ...]:

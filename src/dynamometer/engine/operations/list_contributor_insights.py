@@ -29,7 +29,7 @@ def run(engine: Engine, world: World, body: Body) -> Body:
             summary = insights.summary(table.record, name, now)
             if summary["ContributorInsightsStatus"] != "DISABLED" and [table.name, name] > behind:
                 summaries.append(summary)
-    count = body.get("MaxResults") or PAGE
+    count = body.get("MaxResults", PAGE)
     answer: Body = {"ContributorInsightsSummaries": summaries[:count]}
     if len(summaries) > count:
         last = summaries[count - 1]
