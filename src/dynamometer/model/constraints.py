@@ -70,7 +70,7 @@ PAGE_BOUNDS = {
     ("GetRecords", "Limit"): (1, 1000),
     ("ListContributorInsights", "MaxResults"): (1, 100),
 }
-"""By operation and member: least and most of a page, where the documentation or sense has them and the model has not."""
+"""By operation and member: least and most of a page, where the documentation has them and the model has not."""
 
 BATCHES = frozenset({"BatchGetItem", "BatchWriteItem"})
 NOT_ECHOED = frozenset(
