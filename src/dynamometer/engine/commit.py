@@ -60,6 +60,26 @@ def _entry_or_none(index: Index, item: Item, key: bytes, image: Image) -> Entry 
         return None
 
 
+def _entries_of_change(
+    table: Table, key: bytes, before: Image | None, after: Image | None, after_entries: list[Entry | None] | None
+) -> list[tuple[Index, Entry | None, Entry | None]]:
+    """Each index that keeps the item before or after a change, with its entries then."""
+    if after is not None and after_entries is None:
+        after_entries = entries_of(table, key, after)
+    entries = []
+    for number, index in enumerate(table.maintained):
+        new = after_entries[number] if after_entries is not None else None
+        old = None if before is None else _entry_or_none(index, before.item, key, before)
+        if old is not None or new is not None:
+            entries.append((index, old, new))
+    return entries
+
+
+def _growth(old: Entry | None, new: Entry | None) -> int:
+    """By how many bytes an index's part of an item collection grows."""
+    return (new.size if new is not None else 0) - (old.size if old is not None else 0)
+
+
 def expiry_of(item: Item, attribute: str) -> int | None:
     """The second in which an item expires; None if its attribute says nothing of the kind.
 
@@ -156,8 +176,13 @@ class Commit:
             if table.has_local:
                 charge.collection_bytes = self._collection(table, key, 0)
             return charge
-        if table.maintained:
-            collection_delta += self._change_indexes(table, key, before, after, after_entries, charge)
+        entries = _entries_of_change(table, key, before, after, after_entries) if table.maintained else ()
+        if table.has_local:
+            # before anything is staged: a batch goes on without a request that is refused here
+            grown = sum(_growth(old, new) for index, old, new in entries if not index.schema.is_global)
+            charge.collection_bytes = self._collection(table, key, collection_delta + grown)
+        for index, old, new in entries:
+            self._change_entry(index, old, new, charge)
         if after is not None:
             self.transaction.put(key, after.value)
         elif before is not None:
@@ -165,8 +190,6 @@ class Commit:
         items = (after is not None) - (before is not None)
         if items or after_size != before_size:
             self._count(table.counters_key, items, after_size - before_size)
-        if table.has_local:
-            charge.collection_bytes = self._collection(table, key, collection_delta)
         if table.is_followed:
             self._follow(table, key, before, after, flags)
         self._tables.append(table)
@@ -219,29 +242,6 @@ class Commit:
             if after is not None:
                 entries = [_entry_or_none(index, after.item, key, after) for index in sibling.maintained]
             self.change(sibling, key, before, after, entries, REPLICATED)
-
-    def _change_indexes(
-        self,
-        table: Table,
-        key: bytes,
-        before: Image | None,
-        after: Image | None,
-        after_entries: list[Entry | None] | None,
-        charge: Charge,
-    ) -> int:
-        """Stage the entries of all indexes; how many bytes the local ones grew."""
-        if after is not None and after_entries is None:
-            after_entries = entries_of(table, key, after)
-        grown = 0
-        for number, index in enumerate(table.maintained):
-            new = after_entries[number] if after_entries is not None else None
-            old = None if before is None else _entry_or_none(index, before.item, key, before)
-            if old is None and new is None:
-                continue
-            self._change_entry(index, old, new, charge)
-            if not index.schema.is_global:
-                grown += (new.size if new is not None else 0) - (old.size if old is not None else 0)
-        return grown
 
     def _change_entry(self, index: Index, old: Entry | None, new: Entry | None, charge: Charge) -> None:
         same_key = old is not None and new is not None and old.key == new.key
@@ -306,4 +306,3 @@ class Commit:
         for table in self._tables:
             table.last_sequence = sequence
         return sequence
-

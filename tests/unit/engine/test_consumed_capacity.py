@@ -245,5 +245,7 @@ def test_a_collection_does_not_grow_past_its_limit() -> None:
     ]
     answer = protocol.call("BatchWriteItem", RequestItems={"abc": batch})
     assert answer["UnprocessedItems"] == {"abc": batch[:1]}
+    assert protocol.call("Scan", TableName="abc", Select="COUNT")["Count"] == 2, "what is unprocessed is not written"
+    assert protocol.call("DescribeTable", TableName="abc")["Table"]["ItemCount"] == 2
     protocol.call("PutItem", TableName="abc", Item=item(p="a", c="1"))
     protocol.call("PutItem", **too_much)
