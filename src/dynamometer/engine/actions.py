@@ -48,6 +48,16 @@ class Action:
         raise NotImplementedError
 
 
+def _check_local_size(table: Table, after: Image, entries: list[Entry | None], message: str) -> None:
+    """An item and its entries in local indexes share the 400 KB (developer guide, "Constraints"; text assumed)."""
+    size = after.size
+    for index, entry in zip(table.maintained, entries, strict=True):
+        if entry is not None and not index.schema.is_global:
+            size += entry.size
+    if size > limits.ITEM_BYTES_MAX:
+        raise ValidationException(message)
+
+
 class Put(Action):
     """The whole item, new or instead of the old one."""
 
@@ -63,6 +73,8 @@ class Put(Action):
                 self.entries = entries_of(table, key, self._after)
             except IndexKeyError as error:
                 raise error.on_put() from None
+            if table.has_local:
+                _check_local_size(table, self._after, self.entries, ITEM_TOO_LARGE)
 
     def decide(self, before: Image | None) -> Image:
         if self.bound is not None:
@@ -99,8 +111,9 @@ class Update(Action):
                 self.entries = entries_of(self.table, self.key, after)
             except IndexKeyError:
                 self.entries = self._entries_after(before, after)
+            if self.table.has_local:
+                _check_local_size(self.table, after, self.entries, UPDATE_TOO_LARGE)
         return after
-
 
     def _entries_after(self, before: Image | None, after: Image) -> list[Entry | None]:
         """The entries where one can't be made. Raises what the service says, unless a vector index has left the item

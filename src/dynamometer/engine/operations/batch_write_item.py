@@ -38,9 +38,9 @@ def parse(world: World, body: Body) -> list[tuple[str, Body, Action]]:
     sizes = [_check_request(request) for block in blocks.values() for request in block]
     actions: list[tuple[str, Body, Action]] = []
     next_size = iter(sizes)
+    seen = set()  # of all blocks: two of them may be one table, by its name and by its ARN
     for name, block in blocks.items():
         table = table_named(world, name)
-        seen = set()
         for request in block:
             size = next(next_size)
             put = request.get("PutRequest")
