@@ -28,10 +28,10 @@ _EMPTY = (
     "One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty "
     "{kind} value. Key: {name}"
 )
-_PARTITION_TOO_LONG = (
+PARTITION_TOO_LONG = (
     "One or more parameter values were invalid: Size of hashkey has exceeded the maximum size limit of2048 bytes"
 )
-_SORT_TOO_LONG = (
+SORT_TOO_LONG = (
     "One or more parameter values were invalid: Aggregated size of all range keys has exceeded the size limit of "
     "1024 bytes"
 )
@@ -79,20 +79,25 @@ def _type_of(value: Item) -> str:
     return next(iter(value))
 
 
+def empty_key(attribute: KeyAttribute) -> ValidationException:
+    """What the service says of an empty text or binary where a key's value is wanted."""
+    kind = "string" if attribute.type == "S" else "binary"
+    return ValidationException(_EMPTY.format(kind=kind, name=attribute.name))
+
+
 def _check_key_value(attribute: KeyAttribute, value: Item, too_long: str, length_max: int) -> None:
     payload = value[attribute.type]
     if payload == "":
-        kind = "string" if attribute.type == "S" else "binary"
-        raise ValidationException(_EMPTY.format(kind=kind, name=attribute.name))
+        raise empty_key(attribute)
     if attribute.type != "N" and len(keys.ENCODERS[attribute.type](payload)) > length_max:
         raise ValidationException(too_long)
 
 
 def _check_key_values(schema: KeySchema, item: Item) -> None:
     for attribute in schema.partition:
-        _check_key_value(attribute, item[attribute.name], _PARTITION_TOO_LONG, limits.PARTITION_KEY_BYTES_MAX)
+        _check_key_value(attribute, item[attribute.name], PARTITION_TOO_LONG, limits.PARTITION_KEY_BYTES_MAX)
     for attribute in schema.sort:
-        _check_key_value(attribute, item[attribute.name], _SORT_TOO_LONG, limits.SORT_KEY_BYTES_MAX)
+        _check_key_value(attribute, item[attribute.name], SORT_TOO_LONG, limits.SORT_KEY_BYTES_MAX)
 
 
 def explain_empty_keys(schema: KeySchema, item: Item) -> None:
@@ -158,7 +163,7 @@ class IndexKeyError(Exception):
                 f"supported. The AttributeValue for a key attribute cannot contain an empty {kind} value. "
                 f"IndexName: {self.index.name}, IndexKey: {name}"
             )
-        return ValidationException(_PARTITION_TOO_LONG if self.kind == "partition size" else _SORT_TOO_LONG)
+        return ValidationException(PARTITION_TOO_LONG if self.kind == "partition size" else SORT_TOO_LONG)
 
     def on_update(self) -> ValidationException:
         """The service's words when an update expression made the value."""
@@ -232,12 +237,12 @@ class IndexCodec:
         if sum(map(len, raws)) > limits.PARTITION_KEY_BYTES_MAX:
             raise IndexKeyError("partition size", self._schema, key.partition[0], "")
         position = keys.partition_bytes(raws)
-        for attribute, payload in zip(key.sort, payloads[count:], strict=True):
-            try:
-                position += keys.sort_bytes(attribute.type, payload)
-            except keys.SortKeyTooLong:
-                raise IndexKeyError("sort size", self._schema, attribute, "") from None
-        return position
+        if not key.sort:
+            return position
+        try:
+            return position + keys.sort_key_bytes([each.type for each in key.sort], payloads[count:])
+        except keys.SortKeyTooLong:
+            raise IndexKeyError("sort size", self._schema, key.sort[0], "") from None
 
     def entry(self, item: Item, base_key: bytes, value: bytes, size: int) -> Entry | None:
         """The entry of an item that the table keeps as `value`; None if the index leaves it out.

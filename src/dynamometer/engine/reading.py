@@ -14,10 +14,11 @@ from typing import Any
 import orjson
 
 from dynamometer.base import limits
+from dynamometer.base.errors import ValidationException
 from dynamometer.capacity import units
 from dynamometer.engine import stored
 from dynamometer.engine.catalog import Index, Table
-from dynamometer.engine.codec import KEY_HEAD, Item
+from dynamometer.engine.codec import KEY_HEAD, PARTITION_TOO_LONG, Item
 from dynamometer.engine.keyspace import successor
 from dynamometer.engine.requests import Body, read_capacity
 from dynamometer.model import keys
@@ -196,10 +197,11 @@ def last_evaluated_key(table: Table, index: Index | None, item: Item) -> Item:
 
 
 def collection_prefix(prefix: bytes, types: list[str], payloads: list[Any]) -> bytes:
-    """What every entry of one item collection begins with."""
-    return prefix + keys.partition_bytes(
-        [keys.ENCODERS[key_type](payload) for key_type, payload in zip(types, payloads, strict=True)]
-    )
+    """What every entry of one item collection begins with. Raises ValidationException for a key beyond the limit."""
+    raws = [keys.ENCODERS[key_type](payload) for key_type, payload in zip(types, payloads, strict=True)]
+    if sum(map(len, raws)) > limits.PARTITION_KEY_BYTES_MAX:
+        raise ValidationException(PARTITION_TOO_LONG)
+    return prefix + keys.partition_bytes(raws)
 
 
 def sort_bounds(prefix: bytes, operator: str, key_type: str, payloads: list[Any]) -> tuple[bytes, bytes]:

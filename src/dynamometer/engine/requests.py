@@ -20,7 +20,7 @@ from dynamometer.engine.codec import (
     explain_lookup_key,
 )
 from dynamometer.engine.commit import Charge
-from dynamometer.expressions import CompiledUpdate
+from dynamometer.expressions import CompiledUpdate, check_scalar_keys
 from dynamometer.expressions.tree import Set, Value
 from dynamometer.model import values
 
@@ -93,6 +93,16 @@ def check_not_key(table: Table, targets: frozenset[str]) -> None:
                 f"One or more parameter values were invalid: Cannot update attribute {name}. "
                 "This attribute is part of the key"
             )
+
+
+def check_key_paths(table: Table, nested: frozenset[str]) -> None:
+    """Raise when a path goes into a key attribute of the table or of one of its indexes, which can only be scalars."""
+    if not nested:
+        return
+    check_scalar_keys(nested, table.key.names)
+    for index in table.maintained:
+        if index.schema.vector is None:
+            check_scalar_keys(nested, index.schema.key.names, "IndexKey")
 
 
 def check_index_types(table: Table, update: CompiledUpdate, given: dict[str, Item]) -> None:

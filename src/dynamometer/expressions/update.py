@@ -11,7 +11,7 @@ leaf: `outcomes[slot]` is the new value, None to remove what is there, or KEEP.
 from __future__ import annotations
 
 from binascii import a2b_base64
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 from dynamometer.base.errors import ValidationException
@@ -65,8 +65,8 @@ class CompiledUpdate:
         paths = [action.path for action in tree.actions]
         self.targets = frozenset(str(path.elements[0]) for path in paths)
         """Top-level attributes that are written."""
-        self.nested = nested_names(paths)
-        """Those that are written into."""
+        self.nested = nested_names([*paths, *_read_paths(tree)])
+        """Those that are written or looked into."""
         self.removes_only = all(type(action) is Remove or type(action) is Delete for action in tree.actions)
         """Nothing but REMOVE and DELETE: on a missing item, such an update creates none (measured on the service)."""
         self._branch = merge(paths)
@@ -98,6 +98,19 @@ class CompiledUpdate:
     def updated(self, item: Item | None) -> dict[str, AttributeValue]:
         """The written paths as they are in `item`: UPDATED_OLD of the old item, UPDATED_NEW of the new one."""
         return {} if item is None else project(item, self._branch)
+
+
+def _read_paths(tree: Update) -> Iterator[Path]:
+    """The paths that values are computed from."""
+    waiting: list[Computed] = [action.value for action in tree.actions if type(action) is Set]
+    while waiting:
+        value = waiting.pop()
+        if type(value) is Path:
+            yield value
+        elif type(value) is Arithmetic:
+            waiting += (value.left, value.right)
+        elif type(value) is Call:
+            waiting += value.arguments
 
 
 # --- Actions below a top-level attribute -------------------------------------------------------------------------

@@ -45,7 +45,9 @@ def terminate(raw: bytes) -> bytes:
 
 
 def open_ended(raw: bytes) -> bytes:
-    """What every terminated value that begins with `raw` begins with."""
+    """What every terminated value that begins with `raw` begins with. Raises KeyTooLong beyond 1,024 bytes."""
+    if len(raw) > limits.SORT_KEY_BYTES_MAX:
+        raise SortKeyTooLong
     return raw.replace(b"\x00", b"\x00\xff")
 
 
@@ -57,6 +59,20 @@ def sort_bytes(key_type: str, payload: Any) -> bytes:
     if len(raw) > limits.SORT_KEY_BYTES_MAX:
         raise SortKeyTooLong
     return terminate(raw)
+
+
+def sort_key_bytes(key_types: Sequence[str], payloads: Sequence[Any]) -> bytes:
+    """The values of a sort key, which several attributes may make up, one behind the other.
+
+    Raises KeyTooLong when they are together over 1,024 bytes (the service's text speaks of an aggregated size).
+    """
+    if len(payloads) == 1:
+        return sort_bytes(key_types[0], payloads[0])
+    raws = [ENCODERS[key_type](payload) for key_type, payload in zip(key_types, payloads, strict=True)]
+    if sum(map(len, raws)) > limits.SORT_KEY_BYTES_MAX:
+        raise SortKeyTooLong
+    ends = [raw if key_type == "N" else terminate(raw) for key_type, raw in zip(key_types, raws, strict=True)]
+    return b"".join(ends)
 
 
 def partition_bytes(raws: Sequence[bytes]) -> bytes:

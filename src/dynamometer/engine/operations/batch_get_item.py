@@ -12,7 +12,7 @@ from dynamometer.capacity import units
 from dynamometer.engine import stored
 from dynamometer.engine.catalog import Table, World
 from dynamometer.engine.engine import Answer, Engine
-from dynamometer.engine.requests import Body, lookup_key, normalise_key, table_named
+from dynamometer.engine.requests import Body, check_key_paths, lookup_key, normalise_key, table_named
 from dynamometer.expressions import bind, check_mixing
 
 _KINDS = ("ProjectionExpression",)
@@ -27,10 +27,14 @@ class _Get:
     def __init__(self, name: str, table: Table, block: Body, projection: Any) -> None:
         self.name = name
         self.table = table
-        self.key_items = block["Keys"]
-        self.keys = [lookup_key(table, key) for key in block["Keys"]]
+        # two spellings of one number are no duplicates here; the item is answered once (measured on the service)
+        by_key = {lookup_key(table, key): key for key in block["Keys"]}
+        self.keys = list(by_key)
+        self.key_items = list(by_key.values())
         self.consistent = block.get("ConsistentRead", False)
         self.projection = projection
+        if projection is not None:
+            check_key_paths(table, projection.nested)
 
 
 def parse(world: World, body: Body) -> list[_Get]:
@@ -52,9 +56,6 @@ def parse(world: World, body: Body) -> list[_Get]:
     gets = []
     for (name, block), bound in zip(blocks.items(), bounds, strict=True):
         gets.append(_Get(name, table_named(world, name), block, bound.projection))
-    for get in gets:
-        # two spellings of one number are no duplicates here; the item is answered once (measured on the service)
-        get.keys = list(dict.fromkeys(get.keys))
     return gets
 
 

@@ -8,7 +8,7 @@ from dynamometer.capacity import units
 from dynamometer.engine import stored
 from dynamometer.engine.catalog import World
 from dynamometer.engine.engine import Answer, Engine
-from dynamometer.engine.requests import Body, lookup_key, normalise_key, read_capacity, table_of
+from dynamometer.engine.requests import Body, check_key_paths, lookup_key, normalise_key, read_capacity, table_of
 from dynamometer.expressions import bind, check_mixing
 
 _KINDS = ("ProjectionExpression",)
@@ -24,6 +24,8 @@ def run(engine: Engine, world: World, body: Body) -> Answer:
         normalise_key(body["Key"])
     table = table_of(world, body)
     key = lookup_key(table, body["Key"])
+    if projection is not None:
+        check_key_paths(table, projection.nested)
 
     value = engine.store.get(key)
     answer: Body = {}

@@ -8,7 +8,7 @@ from dynamometer.engine.catalog import World
 from dynamometer.engine.engine import Answer, Engine
 from dynamometer.engine.keyspace import successor
 from dynamometer.engine.partitions import partitions_of
-from dynamometer.engine.requests import Body, table_of
+from dynamometer.engine.requests import Body, check_key_paths, table_of
 from dynamometer.engine.selection import (
     INVALID_START,
     check_projection,
@@ -65,6 +65,9 @@ def parse(world: World, body: Body) -> reading.PageRequest:
                 f"TotalSegments: {total} Segment: {segment}"
             )
         start = position + b"\x00"
+    for paths in (bound.projection, bound.filter):
+        if paths is not None:
+            check_key_paths(table, paths.nested)
     return reading.PageRequest(
         table=table,
         index=index,

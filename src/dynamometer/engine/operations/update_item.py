@@ -13,6 +13,7 @@ from dynamometer.engine.engine import Answer, Engine
 from dynamometer.engine.requests import (
     Body,
     check_index_types,
+    check_key_paths,
     check_not_key,
     lookup_key,
     normalise_key,
@@ -34,6 +35,7 @@ def parse(world: World, body: Body) -> Update:
     if bound.update is not None:
         check_not_key(table, bound.update.targets)
         check_index_types(table, bound.update, bound.values)
+        check_key_paths(table, bound.update.nested)
     return Update(table, key, body["Key"], bound, body.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD")
 
 
