@@ -239,7 +239,9 @@ def _action(name: str, entry: dict[str, Any], values: dict[str, AttributeValue])
 
 def lower_attributes_to_get(names: list[str]) -> Projection:
     """AttributesToGet as a projection."""
-    if len(set(names)) != len(names):
-        repeated = next(name for index, name in enumerate(names) if name in names[:index])
-        raise _invalid(f"Duplicate value in attribute name: {repeated}")
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise _invalid(f"Duplicate value in attribute name: {name}")
+        seen.add(name)
     return Projection(tuple([Path((check_name(name),)) for name in names]))

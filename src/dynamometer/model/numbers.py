@@ -102,9 +102,12 @@ def _normalize(text: str) -> tuple[str, int]:
 
 def _exponent(exponent_text: str, text: str) -> int:
     """The exponent, unless it doesn't fit in 64 bits: measured on the service, that is no number at all."""
-    if len(exponent_text.lstrip("+-").lstrip("0")) > _EXPONENT_DIGITS_MAX:
+    digits = exponent_text.lstrip("+-").lstrip("0")
+    if len(digits) > _EXPONENT_DIGITS_MAX:
         raise _not_a_number(text)
-    exponent = int(exponent_text)
+    exponent = int(digits or "0")
+    if exponent_text[0] == "-":
+        exponent = -exponent
     if not -_LONG_MAX - 1 <= exponent <= _LONG_MAX:
         raise _not_a_number(text)
     return exponent

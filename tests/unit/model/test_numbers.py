@@ -100,6 +100,13 @@ def test_magnitude_is_checked_before_precision() -> None:
     assert refusal("1" * 39 + "e100") == numbers.OVERFLOW
 
 
+@pytest.mark.parametrize(
+    ("written", "canonical"), [("1e{}2", "100"), ("1e+{}2", "100"), ("100e-{}2", "1"), ("5e{}", "5")]
+)
+def test_zeros_before_an_exponent_carry_no_value(written: str, canonical: str) -> None:
+    assert numbers.normalize(written.format("0" * 10_000)) == canonical
+
+
 def test_long_nonsense_is_refused_in_linear_time() -> None:
     for text in ("1" * 1_000_000 + "x", "0." + "0" * 1_000_000 + "x", "1e" + "0" * 1_000_000 + "x"):
         assert refusal(text) == f"The parameter cannot be converted to a numeric value: {text}"
