@@ -27,7 +27,10 @@ from dynamometer.model.values import NESTED_TOO_DEEP, normalize_value
 
 PLANS_MAX = 4096
 PLANS_TEXT_MAX = 2**18
-"""Characters of expression text in all plans, about: each costs some hundred bytes of tree and closures."""
+"""Bytes of expressions and names in all plans, about: each costs some hundred bytes of tree and closures."""
+PLACEHOLDER_BYTES_MAX = 255
+SUBSTITUTION_BYTES_MAX = 2 * 2**20
+"""Names and values of a request together (both: developer guide, "Constraints")."""
 
 NAMES, VALUES = "ExpressionAttributeNames", "ExpressionAttributeValues"
 
@@ -81,7 +84,17 @@ class Bound:
 class Plan:
     """All of a request's expressions, compiled, and what further values have to be like."""
 
-    __slots__ = ("condition", "filter", "key_condition", "projection", "rules", "size", "types", "update")
+    __slots__ = (
+        "condition",
+        "filter",
+        "key_condition",
+        "names_bytes",
+        "projection",
+        "rules",
+        "size",
+        "types",
+        "update",
+    )
 
     def __init__(self) -> None:
         self.condition: CompiledCondition | None = None
@@ -94,6 +107,7 @@ class Plan:
         self.rules: list[rules.Rule] = []
         """All other rules."""
         self.size = 0
+        self.names_bytes = 0
 
     def fits(self, values: Values) -> bool:
         """Do the values meet every rule?"""
@@ -132,6 +146,7 @@ _LEGACY = (
 _MEMBERS = frozenset({*_EXPRESSIONS, *_LEGACY, NAMES, VALUES})
 
 _SHAPES_MAX = 1024
+_SHAPE_MEMBERS_MAX = 64
 _sound_shapes: set[tuple[Kinds, tuple[str, ...]]] = set()
 """Sets of members that were found to go together."""
 
@@ -180,6 +195,8 @@ def _remember(shape: tuple[Kinds, tuple[str, ...]], body: Body) -> None:
     """Keep a sound set of members, unless it is more than the set that makes it sound."""
     if "ConditionalOperator" in body or any(body[member] is None for member in body.keys() & _MEMBERS):
         return
+    if len(body) > _SHAPE_MEMBERS_MAX or max(map(len, body), default=0) > _SHAPE_MEMBERS_MAX:
+        return  # members that nobody knows may be many and their names long
     if len(_sound_shapes) >= _SHAPES_MAX:
         _sound_shapes.clear()
     _sound_shapes.add(shape)
@@ -222,16 +239,17 @@ def bind(body: Body, kinds: Kinds, with_legacy: bool = True) -> Bound:
         None if values is None else tuple(values),
     )
     plan = _plans.get(key)
-    if plan is None:
-        _check_keys(names, values)
+    substituted_bytes = _check_keys(names, values) if plan is None else plan.names_bytes
     if values is None:
         values = {}
     else:
         for value_key, value in values.items():
             try:
-                normalize_value(value)
+                substituted_bytes += normalize_value(value)
             except ValidationException as error:
                 raise _invalid_value(error, value_key) from None
+    if substituted_bytes > SUBSTITUTION_BYTES_MAX:
+        raise ValidationException(_TOO_MUCH)
     if with_legacy and (texts.count(None) == len(texts) or _has_key_conditions(body, kinds)):
         return _bind_legacy(body, kinds, names, values)
     if plan is None:
@@ -265,8 +283,13 @@ def _invalid_entry(member: str, error: ValidationException, key: str) -> Validat
     return ValidationException(f"{member} contains invalid value: {error.message} for key {key}")
 
 
-def _check_keys(names: dict[str, str] | None, values: dict[str, AttributeValue] | None) -> None:
-    """The maps may not be empty, and what is looked up in them has to look like it."""
+_TOO_MUCH = f"ExpressionAttributeNames and ExpressionAttributeValues are larger than {SUBSTITUTION_BYTES_MAX} bytes"
+_TOO_LONG = "The expression attribute map contains a key that is too long"
+"""Both texts are assumed."""
+
+
+def _check_keys(names: dict[str, str] | None, values: dict[str, AttributeValue] | None) -> int:
+    """The maps may not be empty, and what is looked up in them has to look like it. How many bytes the names have."""
     for member, entries, proper in ((NAMES, names, _name_key), (VALUES, values, _value_key)):
         if entries is None:
             continue
@@ -277,6 +300,9 @@ def _check_keys(names: dict[str, str] | None, values: dict[str, AttributeValue] 
         for key in entries:
             if proper(key) is None:
                 raise ValidationException(f'{member} contains invalid key: Syntax error; key: "{key}"')
+            if len(key) > PLACEHOLDER_BYTES_MAX:
+                raise ValidationException(f'{member} contains invalid key: {_TOO_LONG}; key: "{key}"')
+    names_bytes = 0
     for reference, name in (names or {}).items():
         if type(name) is not str:
             raise TypeError("names are strings")
@@ -284,6 +310,8 @@ def _check_keys(names: dict[str, str] | None, values: dict[str, AttributeValue] 
             resolve.check_name(name)
         except ValidationException as error:
             raise _invalid_entry(NAMES, error, reference) from None
+        names_bytes += len(name.encode())
+    return names_bytes
 
 
 def _plan(body: Body, kinds: Kinds, names: dict[str, str] | None, values: dict[str, AttributeValue]) -> Plan:
@@ -291,6 +319,7 @@ def _plan(body: Body, kinds: Kinds, names: dict[str, str] | None, values: dict[s
     _check_key_condition(body, kinds)
     known = names or {}
     plan = Plan()
+    plan.size = plan.names_bytes = sum(len(name.encode()) for name in known.values())
     used_names: set[str] = set()
     used_values: set[str] = set()
     key_tree: Condition | None = None

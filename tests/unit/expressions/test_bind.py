@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from dynamometer.expressions import bind, check_mixing
+from dynamometer.expressions.bind import PLANS_TEXT_MAX, _plans, _sound_shapes
 
 from .helpers import GET, PUT, QUERY, SCAN, UPDATE, N, S, refusal
 
@@ -244,3 +245,44 @@ def test_transactions_have_no_legacy_parameters() -> None:
     check_mixing(body, PUT, with_legacy=False)
     assert bind(body, PUT, with_legacy=False).condition is not None
     assert bind({"Expected": {"a": {"Exists": False}}}, PUT, with_legacy=False).condition is None
+
+
+# --- Limits ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("length", [255, 256])
+def test_a_placeholder_has_255_bytes_at_most(length: int) -> None:
+    name, value = "#" + "n" * (length - 1), ":" + "v" * (length - 1)
+    names = {"ProjectionExpression": name, "ExpressionAttributeNames": {name: "a"}}
+    values = {"FilterExpression": f"a = {value}", "ExpressionAttributeValues": {value: {"S": "x"}}}
+    if length == 255:
+        bind(names, GET)
+        bind(values, SCAN)
+    else:
+        assert refusal(names, GET).startswith("ExpressionAttributeNames contains invalid key: ")
+        assert refusal(values, SCAN).startswith("ExpressionAttributeValues contains invalid key: ")
+
+
+def test_names_and_values_have_two_megabytes_together() -> None:
+    names = {f"#n{number}": f"{number:05}" + "n" * 64_995 for number in range(30)}
+    body: dict[str, Any] = {
+        "FilterExpression": " OR ".join(f"{name} = :v" for name in names),
+        "ExpressionAttributeNames": names,
+        "ExpressionAttributeValues": {":v": {"S": "v" * (2**21 - 30 * 65_000)}},
+    }
+    for _ in range(2):  # as a new plan, and as one that is kept
+        bind(body, SCAN)
+        more = body | {"ExpressionAttributeValues": {":v": {"S": "v" * (2**21 - 30 * 65_000 + 1)}}}
+        assert "larger than 2097152 bytes" in refusal(more, SCAN)
+
+
+def test_what_is_kept_of_requests_stays_small() -> None:
+    for number in range(20):
+        name = f"{number:05}" + "n" * 60_000
+        bind({"ProjectionExpression": "#n", "ExpressionAttributeNames": {"#n": name}}, GET)
+        check_mixing({"ProjectionExpression": "a", "x" * (65 + number): None}, GET)
+        check_mixing({"ProjectionExpression": "a"} | {f"{number}.{more}": None for more in range(100)}, GET)
+    kept = [len(name) for key in _plans for _, name in key[-2] or ()]
+    assert sum(kept) < 2 * PLANS_TEXT_MAX
+    assert all(len(member) <= 64 for _, members in _sound_shapes for member in members)
+    assert all(len(members) <= 64 for _, members in _sound_shapes)
