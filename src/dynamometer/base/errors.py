@@ -8,6 +8,7 @@ sees the message, which says what to do next. Anything else that is raised is a 
 
 from __future__ import annotations
 
+from traceback import format_tb
 from typing import Any
 
 
@@ -230,3 +231,8 @@ class StoreUnwritable(StoreError):
 
 class StoreConflict(StoreError):
     """Another transaction changed what this one read: run the decision again."""
+
+
+def where(bug: BaseException) -> str:
+    """What kind of error it is and the lines that led to it, for the log: without its text, which may quote an item."""
+    return f"{type(bug).__name__}\n{''.join(format_tb(bug.__traceback__)).rstrip()}"

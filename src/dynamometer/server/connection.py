@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, cast
 
 import httptools
 
+from dynamometer.base.errors import where
 from dynamometer.base.limits import MIB, REQUEST_BODY_BYTES_MAX, REQUEST_HEADER_BYTES_MAX
 from dynamometer.server.answers import BAD_REQUEST, CONTINUE, INTERNAL_ERROR, TOO_LARGE, UNAVAILABLE, Plain, Response
 
@@ -226,8 +227,8 @@ class Connection(asyncio.Protocol):
         server = self._server
         try:
             response: Response = server.handle(method, target, headers, body)
-        except Exception:
-            log.exception("a request failed for no fault of its own")
+        except Exception as bug:
+            log.error("a request failed for no fault of its own: %s", where(bug))
             response = INTERNAL_ERROR
         if server.is_stopping or not keep_alive:
             keep_alive = False

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from dynamometer.base.clock import Clock
 from dynamometer.base.config import Settings
-from dynamometer.base.errors import StoreError
+from dynamometer.base.errors import StoreError, where
 from dynamometer.server.answers import Encoder, Response
 from dynamometer.server.connection import Connection
 
@@ -203,8 +203,8 @@ class Server:
         more = False
         try:
             more = self._jobs()
-        except Exception:
-            log.exception("background work failed; it is tried again")
+        except Exception as bug:
+            log.error("background work failed; it is tried again: %s", where(bug))
         self._timers["jobs"] = self._loop.call_later(JOBS_BUSY_SECONDS if more else JOBS_IDLE_SECONDS, self._run_jobs)
 
 

@@ -30,6 +30,7 @@ from dynamometer.base.errors import (
     ServiceError,
     StoreError,
     UnknownOperationException,
+    where,
 )
 from dynamometer.engine import operations
 from dynamometer.engine.catalog import World
@@ -121,8 +122,8 @@ class Service:
         except StoreError as error:
             log.error("the store failed: %s", error)
             status, payload = errors.encode(InternalServerError(_INTERNAL))
-        except Exception:
-            log.exception("a bug in %s", headers.get(b"x-amz-target", b"").decode("latin-1"))
+        except Exception as bug:
+            log.error("a bug in %s: %s", headers.get(b"x-amz-target", b"").decode("latin-1"), where(bug))
             status, payload = errors.encode(InternalServerError(_INTERNAL))
         return self._respond(status, payload, content_type, headers, sequence)
 
@@ -151,7 +152,7 @@ class Service:
             self._check_again(row, body)
             raise
         except _UNUSUAL as error:
-            log.debug("an unusual %s request: %r", row.name, error)
+            log.debug("an unusual %s request: %s", row.name, type(error).__name__)
             coerced = self._check_again(row, body)
             row.check(coerced)
             return row.run(self.engine, world, coerced)
@@ -199,9 +200,7 @@ class Service:
         self._requests += 1
         return b"%b%013d" % (self._id_prefix, self._requests)
 
-    def _respond(
-        self, status: int, body: bytes, content_type: bytes, headers: Headers, sequence: int = 0
-    ) -> Response:
+    def _respond(self, status: int, body: bytes, content_type: bytes, headers: Headers, sequence: int = 0) -> Response:
         extra: list[tuple[bytes, bytes]] = []
         if len(body) >= limits.RESPONSE_COMPRESSION_BYTES_MIN and b"accept-encoding" in headers:
             encoding = compression.choose_encoding(headers[b"accept-encoding"])

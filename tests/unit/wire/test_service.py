@@ -189,3 +189,21 @@ def test_the_table_may_be_named_by_its_arn(protocol: Protocol) -> None:
     answer = protocol.call("PutItem", TableName=arn, Item=item(p="a"), ReturnConsumedCapacity="TOTAL")
     assert answer["ConsumedCapacity"]["TableName"] == arn
     assert protocol.call("GetItem", TableName="abc", Key=item(p="a"))["Item"] == item(p="a")
+
+
+def test_the_log_quotes_no_item(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    protocol = Protocol()
+    protocol.create("abc", "p:S")
+
+    secret = "an attribute".title()
+
+    def fail(*_: object) -> None:
+        raise KeyError(secret)
+
+    monkeypatch.setattr(protocol.engine, "transact", fail)
+    with caplog.at_level("DEBUG", "dynamometer"), pytest.raises(Refused) as caught:
+        protocol.call("PutItem", TableName="abc", Item=item(p="a"))
+    assert caught.value.status == 500
+    assert "a bug in DynamoDB_20120810.PutItem: KeyError" in caplog.text
+    assert "put_item.py" in caplog.text
+    assert secret not in caplog.text
