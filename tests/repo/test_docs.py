@@ -47,6 +47,26 @@ def test_examples_run(server: str, tmp_path: Path) -> None:
         assert ran.returncode == 0, f"the examples of {path} fail:\n{ran.stderr}"
 
 
+def test_examples_with_tests_pass(tmp_path: Path) -> None:
+    (tmp_path / "pytest.ini").touch()
+    for path in DOCUMENTS:
+        if "import pytest\n" in (example := "\n".join(examples(path))):
+            (tmp_path / f"test_{Path(path).stem}.py").write_text(example)
+    assert len(list(tmp_path.glob("test_*.py"))) > 0
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert ran.returncode == 0, f"the tests in the documentation fail:\n{ran.stdout}"
+
+
+@pytest.mark.parametrize("index", ["docs/README.md", "docs/decisions/README.md"])
+def test_an_index_names_every_page_below_it(index: str) -> None:
+    folder = f"{Path(index).parent.as_posix()}/"
+    below = [path.removeprefix(folder) for path in DOCUMENTS if path.startswith(folder) and path != index]
+    apart = [page for page in below if page.startswith("decisions/") and page != "decisions/README.md"]
+    assert [page for page in below if page not in apart and f"]({page})" not in text_files()[index]] == []
+
+
 def test_links_lead_somewhere() -> None:
     offences = [
         f"{path} links to {target}, which is not there"
