@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 
-from dynamometer.base.config import load
-from dynamometer.cli.stores import open_existing
+from dynamometer.cli.stores import data_folder, open_existing
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -28,7 +26,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print each finding on a line of its own."""
-    folder = arguments.folder or arguments.data or load({}, os.environ).settings.data
+    folder = data_folder(arguments.folder or arguments.data)
     store = open_existing(folder, arguments.salvage)
     from dynamometer.engine.check import check
 

@@ -87,7 +87,7 @@ def plain_errors(endpoint: Any) -> Iterator[None]:
         elif name in ("EndpointConnectionError", "ConnectTimeoutError", "ConnectionClosedError"):
             text = f"nothing answers at {where}: start the server, or give another --endpoint-url"
         else:
-            text = str(error)
+            text = " ".join(str(error).split())  # botocore writes several lines
         raise CommandError(text) from error
 
 

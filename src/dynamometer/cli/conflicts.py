@@ -9,13 +9,17 @@ from datetime import UTC, datetime
 
 import orjson
 
-from dynamometer.cli.stores import open_existing
+from dynamometer.cli.stores import data_folder, open_existing
 from dynamometer.engine.replication.conflicts import Conflict, read
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Where, of which tables, and how."""
-    parser.add_argument("--data", metavar="DIR", required=True, help="the data folder; no server may be using it")
+    parser.add_argument(
+        "--data",
+        metavar="DIR",
+        help="the data folder; no server may be using it (default: the one that `dyno serve` would use here)",
+    )
     parser.add_argument("--table", help="only those of this table")
     parser.add_argument("--account", help="only those of this account")
     parser.add_argument("--json", action="store_true", help="one JSON object a line, with everything that is known")
@@ -23,7 +27,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print each lost update; the exit code is 0 with and without any."""
-    store = open_existing(arguments.data)
+    store = open_existing(data_folder(arguments.data))
     try:
         for conflict in read(store, arguments.account, arguments.table):
             if arguments.json:

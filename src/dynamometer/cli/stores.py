@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
-from dynamometer.base.config import Settings
+from dynamometer.base.config import Settings, load
 from dynamometer.cli.failures import CommandError
 from dynamometer.storage.interface import Store
 
@@ -18,6 +19,11 @@ def open_store(settings: Settings) -> Store:
     from dynamometer.storage.rocksdb import RocksStore
 
     return RocksStore(settings.data, settings.durability)
+
+
+def data_folder(given: str | None) -> str:
+    """The folder that was given, otherwise the one that `dyno serve` would use here."""
+    return given or load({}, os.environ).settings.data
 
 
 def open_existing(folder: str, salvage: bool = False) -> Store:
