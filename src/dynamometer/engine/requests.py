@@ -21,7 +21,8 @@ from dynamometer.engine.codec import (
 )
 from dynamometer.engine.commit import Charge
 from dynamometer.expressions import CompiledUpdate, check_scalar_keys
-from dynamometer.expressions.tree import Set, Value
+from dynamometer.expressions.tree import Action as UpdateAction
+from dynamometer.expressions.tree import Arithmetic, Call, Remove, Value
 from dynamometer.model import values
 
 Body = dict[str, Any]
@@ -106,21 +107,34 @@ def check_key_paths(table: Table, nested: frozenset[str]) -> None:
 
 
 def check_index_types(table: Table, update: CompiledUpdate, given: dict[str, Item]) -> None:
-    """Raise when an update sets an index's key attribute to a value, given in the request, of another type.
+    """Raise when an update gives an index's key attribute a value of another type, as the request alone tells.
 
     The service tells this before it looks at the item, in PutItem's words (measured); a type that only results from
     the item is told later, in words of its own.
     """
     for action in update.tree.actions:
-        if type(action) is not Set or type(action.value) is not Value or len(action.path.elements) > 1:
+        kind = _given_type(action, given)
+        if kind is None or len(action.path.elements) > 1:
             continue
-        name, value = action.path.elements[0], given[action.value.key]
+        name = action.path.elements[0]
         for index in table.maintained:
             if index.schema.vector is not None:
                 continue
             for attribute in index.schema.key.attributes:
-                if attribute.name == name and attribute.type not in value:
-                    raise IndexKeyError("type", index.schema, attribute, next(iter(value))).on_put()
+                if attribute.name == name and attribute.type != kind:
+                    raise IndexKeyError("type", index.schema, attribute, kind).on_put()
+
+
+def _given_type(action: UpdateAction, given: dict[str, Item]) -> str | None:
+    """The type of what an action writes; None where it depends on the item."""
+    if type(action) is Remove:
+        return None
+    value = action.value
+    if type(value) is Value:
+        return next(iter(given[value.key]))
+    if type(value) is Arithmetic:
+        return "N"
+    return "L" if type(value) is Call and value.function == "list_append" else None
 
 
 def normalise_key(key: Item) -> None:

@@ -143,3 +143,21 @@ ONE_ROW = "The query can return at most one row and cannot be restarted"
 def test_a_starting_key_outside_the_range(protocol: Protocol, condition: str, start: Body, message: str) -> None:
     values = {"p": "a", "c": "2"} if ":c" in condition else {"p": "a"}
     assert refused(protocol, "Query", **query(condition, **values), ExclusiveStartKey=start) == message
+
+
+NUMBER = {"ExpressionAttributeValues": {":v": {"N": "1"}}}
+
+
+@pytest.mark.parametrize(
+    ("update", "kind"),
+    [
+        ({"UpdateExpression": "SET x.a = l ADD l :v"} | NUMBER, "N"),
+        ({"UpdateExpression": "SET x = l[1], l = c + :v"} | NUMBER, "N"),
+        ({"UpdateExpression": "SET l = list_append(x, x)"}, "L"),
+        ({"AttributeUpdates": {"l": {"Action": "ADD", "Value": {"N": "1"}}}}, "N"),
+        ({"AttributeUpdates": {"l": {"Action": "DELETE", "Value": {"SS": ["a"]}}}}, "SS"),
+    ],
+)
+def test_the_type_of_an_index_key_is_told_before_the_item_is_read(protocol: Protocol, update: Body, kind: str) -> None:
+    expected = f"One or more parameter values were invalid: Type mismatch for Index Key l Expected: S Actual: {kind} "
+    assert refused(protocol, "UpdateItem", TableName="abc", **KEY, **update) == expected + "IndexName: local1"
