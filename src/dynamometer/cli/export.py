@@ -78,9 +78,7 @@ def _follow(client: Any, arguments: argparse.Namespace, started: dict[str, Any])
 
     wait_until(look, Progress(arguments.quiet))
     if description["ExportStatus"] != "COMPLETED":
-        raise CommandError(
-            f"the export failed: {description.get('FailureCode')}: {description.get('FailureMessage')}"
-        )
+        raise CommandError(f"the export failed: {description.get('FailureCode')}: {description.get('FailureMessage')}")
     print(f"s3://{description['S3Bucket']}/{description['ExportManifest']}")
     return 0
 

@@ -39,6 +39,5 @@ def listening(error: OSError, host: str, port: int) -> CommandError:
         return CommandError("no more files may be opened: raise the limit with `ulimit -n`")
     reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror or error
     return CommandError(
-        f"{host} can't be listened on ({reason}): "
-        "give --host an address of this machine, such as 127.0.0.1 or 0.0.0.0"
+        f"{host} can't be listened on ({reason}): give --host an address of this machine, such as 127.0.0.1 or 0.0.0.0"
     )
