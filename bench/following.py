@@ -3,8 +3,8 @@
     python bench/following.py [--items 20000] [--rounds 3]
 
 The embedded store without fsync, the whole protocol without a socket; processor time of the one thread that serves, so
-that the store's own threads and other programs do not count. Each round measures every kind in turn; the smallest of the
-rounds counts. Inserts are new items, overwrites change one attribute of each.
+that the store's own threads and other programs do not count. Each round measures every kind in turn; the smallest of
+the rounds counts. Inserts are new items, overwrites change one attribute of each.
 """
 
 from __future__ import annotations
