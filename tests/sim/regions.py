@@ -97,6 +97,18 @@ class Regions:
             self.clock.advance(0.01)
             self.catch_up()
 
+    def remove(self, region: str) -> None:
+        self.call("UpdateTable", self.names[0], TableName="tab", ReplicaUpdates=[{"Delete": {"RegionName": region}}])
+        while "tab" in self.world(region).tables or self.table(self.names[0]).record.status != "ACTIVE":
+            self.clock.advance(0.01)
+            self.catch_up()
+
+    def heal(self) -> None:
+        """Let every region reach every other one."""
+        for engine in self.engines():
+            for region in list(engine.replication.cut_off):
+                engine.replication.heal(region)
+
     def catch_up(self) -> None:
         for engine in self.engines():
             engine.catch_up()
@@ -164,9 +176,7 @@ class Regions:
 
     def settle(self) -> None:
         """Heal everything and wait until nothing is on its way."""
-        for engine in self.engines():
-            for region in list(engine.replication.cut_off):
-                engine.replication.heal(region)
+        self.heal()
         self.clock.advance(5)
         while not all(engine.replication.is_caught_up() for engine in self.engines()):
             self.catch_up()

@@ -12,7 +12,7 @@ from dynamometer.base.rng import seeded
 from dynamometer.engine.engine import Engine
 from dynamometer.engine.replication.peers import Outcome, PeerError
 from dynamometer.storage.memory import MemoryStore
-from tests.sim.regions import Regions
+from tests.sim.regions import REGIONS, Regions
 
 SECRET = "between us"
 
@@ -69,6 +69,7 @@ class Servers(Regions):
 
     def __init__(self, seed: int, count: int = 2) -> None:
         self._skew = random.Random(seed)
+        self._all = REGIONS[:count]
         self._stores: dict[str, MemoryStore] = {}
         self._clocks: dict[str, SkewedClock] = {}
         self._engines: dict[str, Engine] = {}
@@ -80,7 +81,7 @@ class Servers(Regions):
             self._start(region)
 
     def _start(self, region: str) -> None:
-        peers = ",".join(f"{other}=http://{other}" for other in self.names if other != region)
+        peers = ",".join(f"{other}=http://{other}" for other in self._all if other != region)
         settings = Settings(in_memory=True, peers=peers, replication_secret=SECRET)
         store = self._stores.setdefault(region, MemoryStore())
         ahead_seconds = self._skew.choice((0.0, 0.5, 20.0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import pytest
 
@@ -13,10 +14,22 @@ SEEDS = int(os.environ.get("SIM_SEEDS", "60"))
 STEPS = 300
 
 
+INDEX: dict[str, Any] = {
+    "AttributeDefinitions": [{"AttributeName": name, "AttributeType": "S"} for name in ("p", "h")],
+    "GlobalSecondaryIndexes": [
+        {
+            "IndexName": "ByH",
+            "KeySchema": [{"AttributeName": "h", "KeyType": "HASH"}],
+            "Projection": {"ProjectionType": "ALL"},
+        }
+    ],
+}
+
+
 @pytest.mark.parametrize("count", [2, 3])
 def test_regions_become_equal(count: int) -> None:
     for seed in range(SEEDS):
-        regions = Regions(seed, count)
+        regions = Regions(seed, count, **INDEX)
         regions.run(STEPS)
         regions.settle()
         first = regions.names[0]
@@ -81,3 +94,25 @@ def test_two_servers_note_exactly_the_lost_updates() -> None:
             lost, recorded = servers.writes.lost(key), servers.recorded(key)
             assert set(recorded) <= lost, (seed, key)
             assert lost - set(recorded) <= servers.writes.deletions, (seed, key)
+
+
+@pytest.mark.parametrize("kind", [Regions, Servers])
+def test_regions_that_come_and_go_become_equal(kind: type[Regions]) -> None:
+    for seed in range(SEEDS // 3):
+        regions = kind(seed, 3)
+        third = regions.names[2]
+        for _ in range(4):
+            regions.run(40)
+            regions.heal()
+            regions.remove(third)
+            regions.names = regions.names[:2]
+            regions.run(40)
+            regions.heal()
+            regions.names = (*regions.names, third)
+            regions.add(third)
+        regions.run(40)
+        regions.settle()
+        first = regions.names[0]
+        for other in regions.names[1:]:
+            assert regions.contents(first) == regions.contents(other), seed
+        assert regions.findings() == [], seed

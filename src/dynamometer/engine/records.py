@@ -172,7 +172,8 @@ class Vector:
 class Member:
     """One replica of a global table, as all the others know it; what it has otherwise than they is told of it.
 
-    `source`: the region that fills a new one. `since`: from which sequence number on each region sends its changes.
+    `joined` tells a replica from an earlier one in the same region. `source`: the region that fills a new one. `since`:
+    from which sequence number on each region sends its changes.
     """
 
     region: str
@@ -187,6 +188,7 @@ class Member:
     """Of a global index by name: `read_units`, `on_demand_read`."""
     table_class: str | None = None
     table_class_at: float | None = None
+    joined: int = 0
 
 
 @dataclass(slots=True)

@@ -28,7 +28,7 @@ READ_MEMBER = "MaxReadRequestUnits"
 
 def founded(record: TableRecord, version: str, consistency: str, now: float) -> Replication:
     """A global table whose only replica is this table so far."""
-    first = Member(record.region, "ACTIVE", encryption_key=record.encryption_key)
+    first = Member(record.region, "ACTIVE", encryption_key=record.encryption_key, joined=int(now * 1000))
     return Replication(version, consistency, [first], 0, record.region, now)
 
 

@@ -18,6 +18,7 @@ import logging
 from base64 import b64decode, b64encode
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from hmac import compare_digest
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -93,7 +94,7 @@ class Peers:
         self._replicator = replicator
         self._urls = urls
         self._transport = transport
-        self._links: dict[tuple[str, str, str], _Link] = {}
+        self._links: dict[tuple[int | str, str], _Link] = {}
         self._receivers: dict[str, Callable[[World, Message], None]] = {
             "table": self._take_table,
             "items": self._take_items,
@@ -107,7 +108,7 @@ class Peers:
 
     def work(self, world: World, table: Table, member: Member) -> bool:
         """Go on with what is to be sent to one replica; whether there is more at once."""
-        link = self._link(world.account, table.name, f"{world.region}>{member.region}")
+        link = self._links.setdefault((table.number, member.region), _Link())
         if not self._is_free(link, member.region):
             return False
         made = self._next(world, table, member, link)
@@ -125,8 +126,13 @@ class Peers:
         self._post(link, member.region, message, done)
         return self._is_free(link, member.region)
 
-    def _link(self, account: str, table: str, way: str) -> _Link:
-        return self._links.setdefault((account, table, way), _Link())
+    def forget(self, table: Table, region: str | None = None) -> None:
+        """A replica is no target any more, or with none given, nothing is sent from the table any more.
+
+        What is under way has to say nothing: the region may come back, from another place on.
+        """
+        for key in [key for key in self._links if key[0] == table.number and region in (None, key[1])]:
+            del self._links[key]
 
     def _post(self, link: _Link, region: str, message: Message, done: Callable[[], None]) -> None:
         if message["kind"] != "table":
@@ -220,23 +226,23 @@ class Peers:
 
     def say_farewell(self, world: World, table: Table, region: str) -> None:
         """Have a peer told that the table here has left the global table."""
-        self._have_told("leave", world, table, region)
+        self._have_told("leave", world, table, region, world.region)
 
     def ask_to_remove(self, world: World, table: Table, region: str) -> None:
         """Have a peer told that its replica is to be deleted."""
-        self._have_told("remove", world, table, region)
+        self._have_told("remove", world, table, region, region)
 
-    def _have_told(self, kind: str, world: World, table: Table, region: str) -> None:
-        """Keep a message that outlives what it is about until the peer has it."""
-        replication = table.record.replication
-        assert replication is not None, "it is a replica"
+    def _have_told(self, kind: str, world: World, table: Table, region: str, about: str) -> None:
+        """Keep a message that outlives the replica that it is about until the peer has it."""
+        member = None if table.record.replication is None else table.record.replication.member(about)
+        assert member is not None, "it is a replica"
         message = {
             "kind": kind,
             "account": world.account,
             "table": table.name,
             "from": world.region,
             "to": region,
-            "created_at": replication.created_at,
+            "joined": member.joined,
         }
         transaction = self._engine.store.begin()
         transaction.put(keyspace.farewell_key(world.account, table.name, world.region, region), orjson.dumps(message))
@@ -251,14 +257,15 @@ class Peers:
             region = message["to"]
             if {region, message["from"]} & self._replicator.cut_off or region not in self._urls:
                 continue
-            link = self._link(message["account"], message["table"], f"{message['from']}>{region}!")
+            link = self._links.setdefault((key.decode(), region), _Link())
             if self._is_free(link, region):
-                self._post(link, region, message, lambda key=key: self._forget(key))  # type: ignore[misc]
+                self._post(link, region, message, partial(self._told, key, region))
 
-    def _forget(self, key: bytes) -> None:
+    def _told(self, key: bytes, region: str) -> None:
         transaction = self._engine.store.begin()
         transaction.delete(key)
         transaction.commit()
+        self._links.pop((key.decode(), region), None)
 
     # Receiving.
 
@@ -349,20 +356,24 @@ class Peers:
 
     def _take_removal(self, world: World, message: Message) -> None:
         table = self._replicator.replica(world, message["table"], world.region)
-        replication = None if table is None else table.record.replication
-        if table is None or replication is None or replication.created_at != message["created_at"]:
-            return
+        member = None if table is None else _member(table, world.region)
+        if table is None or member is None or member.joined != message["joined"]:
+            return  # it is done, or a later replica is not meant
         if table.record.deletion_protection:
             raise PeerError(f"table {table.name} in {world.region} is protected from deletion")
         self._engine.catalog.remove(world, table)
 
     def _take_leave(self, world: World, message: Message) -> None:
         table = self._replicator.replica(world, message["table"], world.region)
-        replication = None if table is None else table.record.replication
-        if table is None or replication is None or replication.created_at != message["created_at"]:
+        member = None if table is None else _member(table, message["from"])
+        if table is None or member is None or member.joined != message["joined"]:
             return
-        if replication.member(message["from"]) is not None:
-            self._replicator.without(world, table, message["from"])
+        self._replicator.without(world, table, message["from"])
+
+
+def _member(table: Table, region: str) -> Member | None:
+    replication = table.record.replication
+    return None if replication is None else replication.member(region)
 
 
 def _packed(arrival: Arrival) -> list[Any]:

@@ -124,6 +124,7 @@ class Replicator:
             self._replicated[table.number] = (world, table)
         elif was_replica:
             del self._replicated[table.number]
+            self.messages.forget(table)
         if is_replica or was_replica:
             self._link_siblings()
 
@@ -190,6 +191,7 @@ class Replicator:
 
     def _dismiss(self, world: World, table: Table, record: TableRecord, region: str) -> None:
         """A region is no replica any more: a table that it has on this store learns of it."""
+        self.messages.forget(table, region)
         transaction = self._engine.store.begin()
         positions.forget(transaction, table.number, region)
         transaction.commit()

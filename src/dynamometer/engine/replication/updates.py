@@ -185,7 +185,9 @@ class _Update:
             replication.witness = witnesses[0][1]["RegionName"]
         since = self._since(replication)
         for action in actions:
-            member = Member(action["RegionName"], source=self.world.region, since=since)
+            member = Member(
+                action["RegionName"], source=self.world.region, since=since, joined=since[self.world.region]
+            )
             self._override(member, action)
             replication.members.append(member)
         replication.source_at = self.now
