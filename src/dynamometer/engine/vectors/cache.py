@@ -132,6 +132,6 @@ class VectorCache:
 
     def _trim(self) -> None:
         size = sum(part.size_bytes for part in self._parts.values())
-        while size > CACHE_BYTES_MAX:
+        while size > CACHE_BYTES_MAX and len(self._parts) > 1:  # the part that is searched now stays in any case
             oldest = next(iter(self._parts))
             size -= self._parts.pop(oldest).size_bytes
