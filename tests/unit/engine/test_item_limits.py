@@ -44,3 +44,28 @@ def test_a_table_and_its_arn_are_one_table_of_a_batch() -> None:
         protocol.call("BatchWriteItem", RequestItems={"abc": [put], ARN: [{"DeleteRequest": {"Key": item(p="a")}}]})
     protocol.call("BatchWriteItem", RequestItems={"abc": [put], ARN: [{"PutRequest": {"Item": item(p="b")}}]})
     assert protocol.call("DescribeTable", TableName=ARN)["Table"]["ItemCount"] == 2
+
+
+TOO_LARGE = "Transaction payload size cannot exceed 4MB. Payload Size: "
+
+
+def test_a_transaction_has_four_megabytes() -> None:
+    protocol = Protocol()
+    protocol.create("abc", "p:S")
+    items = [item(p=f"{number:02}", z={"B": "AAAA" * (380_000 // 3)}) for number in range(12)]
+    puts = [{"Put": {"TableName": "abc", "Item": each}} for each in items]
+    gets = [{"Get": {"TableName": "abc", "Key": item(p=each["p"]["S"])}} for each in items]
+    size = sum(map(item_size, items))
+    with pytest.raises(Refused) as caught:
+        protocol.call("TransactWriteItems", TransactItems=puts)
+    assert (caught.value.code, caught.value.message) == ("ValidationException", f"{TOO_LARGE}: {TOO_LARGE}{size}")
+    for half in (puts[:11], puts[11:]):  # eleven are larger than 4 MB as JSON, but not as items
+        protocol.call("TransactWriteItems", TransactItems=half)
+    assert len(protocol.call("TransactGetItems", TransactItems=gets[:11])["Responses"]) == 11
+    with pytest.raises(Refused, match=TOO_LARGE):
+        protocol.call("TransactGetItems", TransactItems=gets)
+    statements = [{"Statement": f"SELECT * FROM abc WHERE p = '{each['p']['S']}'"} for each in items]
+    with pytest.raises(Refused, match=TOO_LARGE):
+        protocol.call("ExecuteTransaction", TransactStatements=statements)
+    deletes = [{"Delete": get["Get"]} for get in gets]
+    protocol.call("TransactWriteItems", TransactItems=deletes)

@@ -94,7 +94,7 @@ class Member:
 def parse(world: World, body: Body) -> list[Member]:
     """The request's checks in the service's order. Raises ValidationException or TransactionCanceledException."""
     members = [Member(request) for request in body["TransactStatements"]]
-    check_payload_size([request.get("Parameters", []) for request in body["TransactStatements"]])
+    check_payload_size(sum(len(orjson.dumps(request.get("Parameters", []))) for request in body["TransactStatements"]))
     for number, member in enumerate(members):
         with _named(number):
             member.parse()
@@ -188,14 +188,16 @@ def _decide_all(actions: list[Action], befores: list[Image | None]) -> list[Imag
 def _read(engine: Engine, members: list[Member], body: Body) -> Answer:
     used: dict[str, units.Consumption] = {}
     responses: list[Body] = []
-    sequence = 0
+    sequence = size_bytes = 0
     found = engine.store.multi_get([member.key for member in members if member.key is not None])
     for member, value in zip(members, found, strict=True):
         assert member.table is not None and member.prepared is not None
         size = stored.size_of(value) if value is not None else 0
+        size_bytes += size
         used.setdefault(member.table_name, units.Consumption()).add(units.transact_read_units(size))
         sequence = max(sequence, member.table.last_sequence)
         responses.append(_response(value, member.prepared))
+    check_payload_size(size_bytes)
     answer: Body = {"Responses": responses}
     capacities = units.consumed_list(body.get("ReturnConsumedCapacity"), used, "Read")
     if capacities is not None:

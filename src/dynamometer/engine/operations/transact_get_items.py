@@ -32,7 +32,6 @@ def parse(world: World, body: Body) -> list[tuple[Any, bytes, Any, Body]]:
         check_mixing(get, _KINDS, with_legacy=False)
         normalise_key(get["Key"])
         parsed.append((get, bind(get, _KINDS, with_legacy=False).projection))
-    check_payload_size([get["Key"] for get, _ in parsed])
     tables = [table_of(world, get) for get, _ in parsed]
     check_consistency(tables)
     reasons: list[ServiceError | None] = []
@@ -56,14 +55,16 @@ def run(engine: Engine, world: World, body: Body) -> Answer:
     mode = body.get("ReturnConsumedCapacity", "NONE")
     responses: list[Body] = []
     used: dict[str, units.Consumption] = {}
-    sequence = 0
+    sequence = size_bytes = 0
     for (table, _, projection, get), value in zip(
         gets, engine.store.multi_get([key for _, key, _, _ in gets]), strict=True
     ):
         size = stored.size_of(value) if value is not None else 0
+        size_bytes += size
         used.setdefault(get["TableName"], units.Consumption()).add(units.transact_read_units(size))
         sequence = max(sequence, table.last_sequence)
         responses.append(_response(value, projection))
+    check_payload_size(size_bytes)
     answer: Body = {"Responses": responses}
     if mode != "NONE":
         answer["ConsumedCapacity"] = units.consumed_list(mode, used, "Read")

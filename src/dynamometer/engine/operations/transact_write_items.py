@@ -22,7 +22,6 @@ from dynamometer.engine.requests import (
     check_not_key,
     item_key,
     lookup_key,
-    normalise_key,
     table_of,
 )
 from dynamometer.engine.transactions import (
@@ -49,7 +48,7 @@ _KINDS = {
 class _Parsed:
     """One element of the request after the checks that need no table."""
 
-    __slots__ = ("bound", "request", "size", "verb")
+    __slots__ = ("bound", "payload_bytes", "request", "size", "verb")
 
     def __init__(self, element: Body) -> None:
         if len(element) != 1:
@@ -57,13 +56,11 @@ class _Parsed:
         self.verb, self.request = next(iter(element.items()))
         kinds = _KINDS[self.verb]
         check_mixing(self.request, kinds, with_legacy=False)
-        self.size = 0
+        self.size = values.normalize_item(self.request["Item" if self.verb == "Put" else "Key"])
         if self.verb == "Put":
-            self.size = values.normalize_item(self.request["Item"])
             check_item_size(self.size)
-        else:
-            normalise_key(self.request["Key"])
         self.bound: Bound = bind(self.request, kinds, with_legacy=False)
+        self.payload_bytes = self.size + sum(map(values.value_size, self.bound.values.values()))
 
     def action(self, table: Table) -> Action:
         """The action on its table. Raises ValidationException, which cancels the transaction."""
@@ -84,7 +81,7 @@ class _Parsed:
 def parse(world: World, body: Body) -> list[tuple[Body, Action]]:
     """The request's checks in the service's order. Raises ValidationException or TransactionCanceledException."""
     parsed = [_Parsed(element) for element in body["TransactItems"]]
-    check_payload_size([one.request for one in parsed])
+    check_payload_size(sum(one.payload_bytes for one in parsed))
     tables = [table_of(world, one.request) for one in parsed]
     check_consistency(tables)
     actions: list[tuple[Body, Action]] = []
