@@ -239,17 +239,18 @@ def bind(body: Body, kinds: Kinds, with_legacy: bool = True) -> Bound:
         None if values is None else tuple(values),
     )
     plan = _plans.get(key)
-    substituted_bytes = _check_keys(names, values) if plan is None else plan.names_bytes
+    names_bytes = _check_keys(names, values) if plan is None else plan.names_bytes
+    values_bytes = 0
     if values is None:
         values = {}
     else:
         for value_key, value in values.items():
             try:
-                substituted_bytes += normalize_value(value)
+                values_bytes += normalize_value(value) + len(value_key)
             except ValidationException as error:
                 raise _invalid_value(error, value_key) from None
-    if substituted_bytes > SUBSTITUTION_BYTES_MAX:
-        raise ValidationException(_TOO_MUCH)
+    if names_bytes + values_bytes > SUBSTITUTION_BYTES_MAX:
+        raise _too_much(names_bytes, values_bytes)
     if with_legacy and (texts.count(None) == len(texts) or _has_key_conditions(body, kinds)):
         return _bind_legacy(body, kinds, names, values)
     if plan is None:
@@ -283,9 +284,17 @@ def _invalid_entry(member: str, error: ValidationException, key: str) -> Validat
     return ValidationException(f"{member} contains invalid value: {error.message} for key {key}")
 
 
-_TOO_MUCH = f"ExpressionAttributeNames and ExpressionAttributeValues are larger than {SUBSTITUTION_BYTES_MAX} bytes"
+def _too_much(names_bytes: int, values_bytes: int) -> ValidationException:
+    """The texts are those of Amazon's own client for DAX."""
+    what = f"Combined size of {NAMES} and {VALUES}"
+    if names_bytes > SUBSTITUTION_BYTES_MAX:
+        what = NAMES
+    elif values_bytes > SUBSTITUTION_BYTES_MAX:
+        what = VALUES
+    return ValidationException(f"{what} exceeds max size")
+
+
 _TOO_LONG = "The expression attribute map contains a key that is too long"
-"""Both texts are assumed."""
 
 
 def _check_keys(names: dict[str, str] | None, values: dict[str, AttributeValue] | None) -> int:
@@ -298,10 +307,10 @@ def _check_keys(names: dict[str, str] | None, values: dict[str, AttributeValue] 
         if not entries:
             raise ValidationException(f"{member} must not be empty")
         for key in entries:
+            if len(key) > PLACEHOLDER_BYTES_MAX:
+                raise ValidationException(f"{member} contains invalid key: {_TOO_LONG}; size of key: {len(key)}")
             if proper(key) is None:
                 raise ValidationException(f'{member} contains invalid key: Syntax error; key: "{key}"')
-            if len(key) > PLACEHOLDER_BYTES_MAX:
-                raise ValidationException(f'{member} contains invalid key: {_TOO_LONG}; key: "{key}"')
     names_bytes = 0
     for reference, name in (names or {}).items():
         if type(name) is not str:
@@ -310,7 +319,7 @@ def _check_keys(names: dict[str, str] | None, values: dict[str, AttributeValue] 
             resolve.check_name(name)
         except ValidationException as error:
             raise _invalid_entry(NAMES, error, reference) from None
-        names_bytes += len(name.encode())
+        names_bytes += len(reference) + len(name.encode())
     return names_bytes
 
 
@@ -319,7 +328,7 @@ def _plan(body: Body, kinds: Kinds, names: dict[str, str] | None, values: dict[s
     _check_key_condition(body, kinds)
     known = names or {}
     plan = Plan()
-    plan.size = plan.names_bytes = sum(len(name.encode()) for name in known.values())
+    plan.size = plan.names_bytes = sum(len(key) + len(name.encode()) for key, name in known.items())
     used_names: set[str] = set()
     used_values: set[str] = set()
     key_tree: Condition | None = None

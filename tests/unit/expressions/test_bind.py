@@ -259,21 +259,30 @@ def test_a_placeholder_has_255_bytes_at_most(length: int) -> None:
         bind(names, GET)
         bind(values, SCAN)
     else:
-        assert refusal(names, GET).startswith("ExpressionAttributeNames contains invalid key: ")
-        assert refusal(values, SCAN).startswith("ExpressionAttributeValues contains invalid key: ")
+        too_long = (
+            " contains invalid key: The expression attribute map contains a key that is too long; size of key: 256"
+        )
+        assert refusal(names, GET) == "ExpressionAttributeNames" + too_long
+        assert refusal(values, SCAN) == "ExpressionAttributeValues" + too_long
 
 
 def test_names_and_values_have_two_megabytes_together() -> None:
-    names = {f"#n{number}": f"{number:05}" + "n" * 64_995 for number in range(30)}
-    body: dict[str, Any] = {
-        "FilterExpression": " OR ".join(f"{name} = :v" for name in names),
-        "ExpressionAttributeNames": names,
-        "ExpressionAttributeValues": {":v": {"S": "v" * (2**21 - 30 * 65_000)}},
-    }
+    names = {f"#n{number:02}": f"{number:05}" + "n" * 64_991 for number in range(33)}
+
+    def body(count: int, value_bytes: int) -> dict[str, Any]:
+        used = dict(list(names.items())[:count])
+        return {
+            "FilterExpression": " OR ".join(f"{name} = :v" for name in used),
+            "ExpressionAttributeNames": used,
+            "ExpressionAttributeValues": {":v": {"S": "v" * (value_bytes - len(":v"))}},
+        }
+
     for _ in range(2):  # as a new plan, and as one that is kept
-        bind(body, SCAN)
-        more = body | {"ExpressionAttributeValues": {":v": {"S": "v" * (2**21 - 30 * 65_000 + 1)}}}
-        assert "larger than 2097152 bytes" in refusal(more, SCAN)
+        bind(body(30, 2**21 - 30 * 65_000), SCAN)
+        expected = "Combined size of ExpressionAttributeNames and ExpressionAttributeValues exceeds max size"
+        assert refusal(body(30, 2**21 - 30 * 65_000 + 1), SCAN) == expected
+        assert refusal(body(30, 2**21 + 1), SCAN) == "ExpressionAttributeValues exceeds max size"
+        assert refusal(body(33, 100), SCAN) == "ExpressionAttributeNames exceeds max size"
 
 
 def test_what_is_kept_of_requests_stays_small() -> None:
