@@ -53,6 +53,7 @@ _CROSS_ORIGIN = (
 )
 _OPEN_SCOPE = ("000000000000", "us-east-1")
 _SCOPES_MAX = 4096
+_DATE_LENGTH = len("20261129T120000Z")
 Headers = dict[bytes, bytes]
 
 
@@ -167,7 +168,15 @@ class Service:
         at = authorization.find(b"Credential=")
         credential = authorization[at : authorization.find(b",", at)]  # without a comma: never found again, so parsed
         world = self._worlds.get(credential)
-        if world is not None and b"Signature=" in authorization and b"x-amz-date" in headers and "?" not in target:
+        date = headers.get(b"x-amz-date", b"")
+        if (
+            world is not None
+            and len(date) == _DATE_LENGTH
+            and date[:8] in credential
+            and b"SignedHeaders=" in authorization
+            and b"Signature=" in authorization
+            and "?" not in target
+        ):
             return world
         try:
             access_key, region = sigv4.scope(headers, target.partition("?")[2])

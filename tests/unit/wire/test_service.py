@@ -207,3 +207,21 @@ def test_the_log_quotes_no_item(caplog: pytest.LogCaptureFixture, monkeypatch: p
     assert "a bug in DynamoDB_20120810.PutItem: KeyError" in caplog.text
     assert "put_item.py" in caplog.text
     assert secret not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ({b"x-amz-date": b"20261130T120000Z"}, "Date in Credential scope does not match"),
+        ({b"x-amz-date": b"20261129"}, "Date must be in ISO-8601"),
+        ({b"authorization": signed()[b"authorization"].replace(b"SignedHeaders=", b"x=")}, "'SignedHeaders' parameter"),
+        ({b"authorization": signed()[b"authorization"].replace(b"Signature=", b"x=")}, "'Signature' parameter"),
+    ],
+)
+def test_a_malformed_signature_is_refused_even_of_a_known_caller(
+    protocol: Protocol, change: dict[bytes, bytes], error: str
+) -> None:
+    assert protocol.send("ListTables", b"{}").status == 200
+    response = protocol.send("ListTables", b"{}", signed() | change)
+    assert response.status == 400
+    assert error in orjson.loads(response.body)["message"]
