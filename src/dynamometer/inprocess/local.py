@@ -9,6 +9,7 @@ between them. It is let go before a write waits for the disk, so that the waits 
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from pathlib import Path
@@ -23,6 +24,7 @@ from botocore.credentials import Credentials
 
 from dynamometer.base.clock import Clock, SystemClock
 from dynamometer.base.config import SETTINGS, Settings, SettingsError
+from dynamometer.base.errors import where
 from dynamometer.base.rng import seeded
 from dynamometer.engine import insights
 from dynamometer.engine.engine import Engine
@@ -37,6 +39,8 @@ from dynamometer.wire.service import Response, Service
 
 if TYPE_CHECKING:
     from dynamometer.inprocess.routing import Routing
+
+log = logging.getLogger(__name__)
 
 SERVICES = ("dynamodb", "dynamodbstreams")
 DEFAULT_ACCOUNT = "000000000000"
@@ -71,11 +75,18 @@ class Local:
                 raise RuntimeError("this Local is closed; make another with dynamometer.local()")
             response = self._service.handle(method, target, headers, body)
             if self.engine.has_work:
-                self.engine.run_jobs()
+                self._work()
             store = self.engine.store
         if response.sequence > store.durable_sequence:
             store.wait_durable(response.sequence)
         return response
+
+    def _work(self) -> None:
+        """Background work; when it fails, the request beside it has been done all the same."""
+        try:
+            self.engine.run_jobs()
+        except Exception as bug:
+            log.error("background work failed; it is tried again: %s", where(bug))
 
     def now(self) -> float:
         """The engine's time."""

@@ -236,3 +236,16 @@ def test_time_is_the_clocks(tmp_path: Path) -> None:
         assert db.clock is clock
         headers = db.client().list_tables()["ResponseMetadata"]["HTTPHeaders"]
         assert headers["date"] == "Sun, 13 Sep 2020 12:26:40 GMT"
+
+
+def test_what_fails_in_the_background_fails_no_request(
+    db: dynamometer.Local, client: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Failing:
+        def step(self) -> bool:
+            raise OSError("a job's own trouble")
+
+    db.engine.jobs.append(Failing())
+    client.put_item(TableName="things", Item=KEY)
+    assert client.get_item(TableName="things", Key=KEY)["Item"] == KEY
+    assert "background work failed; it is tried again: OSError" in caplog.text
