@@ -12,6 +12,8 @@ import pytest
 from dynamometer.base.config import Settings, SettingsError, peers_of
 from dynamometer.engine.operations import load
 from dynamometer.engine.replication.peers import AHEAD_SECONDS_MAX
+from dynamometer.peering import SECRET_HEADER, TARGET
+from dynamometer.wire.service import Service
 from tests.sim.regions import ACCOUNT, REGIONS
 from tests.sim.servers import SECRET, Servers
 
@@ -40,6 +42,16 @@ def put(servers: Servers, region: str, key: str) -> None:
 def test_a_message_needs_the_secret(servers: Servers) -> None:
     with pytest.raises(PermissionError):
         servers.engine_of(EU).replication.messages.receive("wrong", b"{}")
+
+
+def test_the_wire_passes_messages_on(servers: Servers) -> None:
+    service = Service(servers.engine_of(EU))
+    headers = {b"x-amz-target": TARGET.encode(), SECRET_HEADER.encode(): b"wrong"}
+    assert service.handle("POST", "/", headers, b"{}").status == 400
+    headers[SECRET_HEADER.encode()] = SECRET.encode()
+    message = {"kind": "changes", "account": ACCOUNT, "table": "none", "from": US, "to": EU}
+    answer = service.handle("POST", "/", headers, orjson.dumps(message))
+    assert (answer.status, orjson.loads(answer.body)["error"]) == (200, "there is no such replica")
 
 
 def test_messages_that_are_refused(servers: Servers) -> None:

@@ -44,6 +44,11 @@ def forget(transaction: Transaction, table: int, region: str) -> None:
 
 
 def newest(view: View) -> int:
-    """The highest sequence number of all positions: no change may come before it, even if the clock was set back."""
-    values = (orjson.loads(value) for _, value in view.range(*keyspace.position_range()))
-    return max((value for value in values if isinstance(value, int)), default=0)
+    """The end of all that was ever sent: no change may come before it, even if the clock was set back."""
+    kind = len(keyspace.positions_prefix(0))
+    sent = (
+        orjson.loads(value)
+        for key, value in view.range(*keyspace.position_range())
+        if key[kind : kind + len(SENT)] == SENT
+    )
+    return max(sent, default=0)
