@@ -213,7 +213,17 @@ QUERY: list[tuple[Body, str]] = [
             "ExpressionAttributeValues": {":p": {"S": "a"}},
             "ExclusiveStartKey": item(p="b", c=1),
         },
-        "Filter Expression can only contain non-primary key attributes: Primary key attribute: c",
+        "The provided starting key is outside query boundaries based on provided conditions",
+    ),
+    (
+        {
+            "TableName": "abc",
+            "KeyConditionExpression": "p = :p",
+            "FilterExpression": "c.a = :p",
+            "ProjectionExpression": "p.a",
+            "ExpressionAttributeValues": {":p": {"S": "a"}},
+        },
+        "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: Key: p",
     ),
     (
         {

@@ -39,15 +39,16 @@ def parse(world: World, body: Body) -> reading.PageRequest:
     index = index_of(table, body, "Query")
     schema = table.key if index is None else index.schema.key
     start, end = _bounds(table, index, schema, bound, "KeyConditions" in body)
+    forward = body.get("ScanIndexForward", True)
+    if start_key is not None:
+        start, end = _resume(table, index, start_key, start, end, forward)
     if bound.projection is not None:
         check_key_paths(table, bound.projection.nested)
     if bound.filter is not None:
         check_filter_keys(bound.filter.attributes, schema, bound.filter.source)
-        check_key_paths(table, bound.filter.nested)
     whole_items = check_projection(table, index, body, bound.projection)
-    forward = body.get("ScanIndexForward", True)
-    if start_key is not None:
-        start, end = _resume(table, index, start_key, start, end, forward)
+    if bound.filter is not None:
+        check_key_paths(table, bound.filter.nested)
     return reading.PageRequest(
         table=table,
         index=index,
