@@ -189,6 +189,8 @@ class Member:
     table_class: str | None = None
     table_class_at: float | None = None
     joined: int = 0
+    is_given_up: bool = False
+    """It is to be removed before it was made."""
 
 
 @dataclass(slots=True)
@@ -325,6 +327,11 @@ class TableRecord:
             or self.has_destination
             or self.replication is not None
         )
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the table is being removed. A replica first sends what was written in it (`until` is not set yet)."""
+        return self.status == "DELETING" and (self.until is not None or self.replication is None)
 
     @property
     def is_filling(self) -> bool:

@@ -92,6 +92,37 @@ def test_a_third_region_misses_nothing_that_was_on_its_way(replicas: Replicas) -
     assert replicas.get(AP, "late") == {"v": number(1)}
 
 
+def test_a_new_replica_knows_of_deletions(replicas: Replicas) -> None:
+    """Or an older write of a third region, that was on its way, would bring the item back there."""
+    replicas.create(EU)
+    replicas.cut(EU)
+    replicas.put(EU, "a", v=number(1))
+    replicas.clock.advance(1)
+    replicas.put(US, "a", v=number(2))
+    replicas.delete(US, "a")
+    replicas.add(AP)
+    replicas.heal(EU)
+    replicas.replicate()
+    assert replicas.items(US) == replicas.items(EU) == replicas.items(AP) == {}
+
+
+def test_the_last_writes_of_a_replica_that_goes_reach_all_others(replicas: Replicas) -> None:
+    replicas.create(EU, AP)
+    replicas.put(AP, "a")
+    replicas.cut(EU)
+    replicas.update(US, ReplicaUpdates=[{"Delete": {"RegionName": AP}}])
+    replicas.replicate()
+    assert replicas.items(US) == {"a": {}}
+    assert replicas.describe(AP)["TableStatus"] == "DELETING"
+    assert replicas.refused(
+        replicas.at[AP].put_item, TableName="tab", Item={"p": {"S": "b"}}
+    )[0] == "ResourceNotFoundException"
+    replicas.heal(EU)
+    replicas.replicate()
+    assert replicas.items(EU) == {"a": {}}
+    assert replicas.tables(AP) == []
+
+
 def test_a_filled_replica_has_no_stream_records_of_that(replicas: Replicas) -> None:
     replicas.create()
     replicas.put(US, "a")

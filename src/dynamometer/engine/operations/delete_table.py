@@ -25,7 +25,8 @@ def run(engine: Engine, world: World, body: Body) -> Body:
     _check_readers(engine, table)
     record.status, record.until = "DELETING", engine.catalog.until()
     if record.replication is not None:
-        _leave(engine, world, table)
+        if not _leave(engine, world, table):
+            return {"TableDescription": describe.deleted_table(engine.store, engine.clock.now(), table)}
         record.replication = None
     # the items of a table whose past is kept become a backup (developer guide: point-in-time recovery)
     archive = None if record.recovery is None else partial(engine.backups.archive, table, record)
@@ -43,8 +44,11 @@ def _check_readers(engine: Engine, table: Table) -> None:
         raise ResourceInUseException(f"{IN_USE}Table is being restored: {table.name}")
 
 
-def _leave(engine: Engine, world: World, table: Table) -> None:
-    """The other replicas go on without this one. Raises ValidationException where the developer guide forbids that."""
+def _leave(engine: Engine, world: World, table: Table) -> bool:
+    """Let the other replicas go on without this one; False if they have not got all that was written in it yet.
+
+    Raises ValidationException where the developer guide forbids that.
+    """
     replication = table.record.replication
     assert replication is not None, "it is a replica"
     if replication.is_strong:
@@ -53,7 +57,10 @@ def _leave(engine: Engine, world: World, table: Table) -> None:
             "a replica and the witness, with UpdateTable"
         )
     check_source(table.record, engine.clock.now())
+    if not engine.replication.drain(world, table):
+        return False
     engine.replication.leave(world, table)
+    return True
 
 
 def _check(record: TableRecord) -> None:

@@ -98,6 +98,8 @@ class _Applying:
 
     def _one(self, arrival: Arrival) -> None:
         place, version = arrival.place, arrival.version
+        if version.sequence == 0 and arrival.value is None:
+            return
         current, image = self._versions[place], self._images[place]
         is_first = current.sequence == 0 and image is None
         if version.order <= current.order and not is_first:

@@ -7,6 +7,7 @@ does not matter that the items were not all read at once.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 
 STEP_ITEMS = 100
 STEP_BYTES = 1 << 20
+ITEM, GRAVE = b"i", b"g"
+"""What a place is that the filling has come to: an item's, or a grave's."""
+NOTHING = Arrival(b"", versions.ORIGINAL, None)
+"""Changes nothing: a step that found only what is of no use is not the last one."""
 
 
 class Filling:
@@ -125,8 +130,13 @@ class Filling:
             return
         target = self._replicator.replica(world, table.name, member.region)
         if target is not None and groups.are_one(table.record, target.record):
-            self._engine.catalog.remove(self._engine.world(world.account, member.region), target)
+            target_world = self._engine.world(world.account, member.region)
+            if not self._replicator.drain(target_world, target):
+                return
+            self._engine.catalog.remove(target_world, target)
         if member.region in self._replicator.peers:
+            if not member.is_given_up:
+                return  # the peer says when it is done
             self._replicator.messages.ask_to_remove(world, table, member.region)
         self._replicator.drop(world, table, member.region)
 
@@ -141,21 +151,47 @@ class Filling:
 
 
 def items(engine: Engine, table: Table, after: bytes) -> tuple[list[Arrival], bytes]:
-    """Some items of a table behind a place, with their versions, and the last one's place."""
-    start = table.prefix + after + (b"\0" if after else b"")
-    bounds = start, keyspace.successor(table.prefix)
+    """Some of what a table has behind a place: items with their versions, then graves; and the last one's place.
+
+    A new replica has to know of deletions too, or another region's older write would bring an item back.
+    """
+    if after[:1] != GRAVE:
+        pairs = _take(engine, table.prefix, after[1:])
+        if pairs:
+            return _arrivals(engine, table, [(key[len(table.prefix) :], value) for key, value in pairs]), (
+                ITEM + pairs[-1][0][len(table.prefix) :]
+            )
+        after = GRAVE
+    prefix = keyspace.grave_prefix(table.number)
+    graves = [key for key, _ in _take(engine, prefix, after[1:])]
+    if not graves:
+        return [], after
+    places = list(dict.fromkeys(keyspace.grave_parts(key)[1] for key in graves))
+    values = engine.store.multi_get([table.prefix + place for place in places])
+    # the grave of an item that is there again says nothing; the item has been copied, or is in the change log
+    found: list[tuple[bytes, bytes | None]] = [
+        (place, None) for place, value in zip(places, values, strict=True) if value is None
+    ]
+    return _arrivals(engine, table, found) or [NOTHING], GRAVE + graves[-1][len(prefix) :]
+
+
+def _take(engine: Engine, prefix: bytes, after: bytes) -> list[Pair]:
+    """Some pairs of a range, behind the one named."""
+    start = prefix + after + (b"\0" if after else b"")
     pairs: list[Pair] = []
     size_bytes = 0
-    for pair in islice(engine.store.range(*bounds, limit=STEP_ITEMS), STEP_ITEMS):
+    for pair in islice(engine.store.range(start, keyspace.successor(prefix), limit=STEP_ITEMS), STEP_ITEMS):
         pairs.append(pair)
         size_bytes += len(pair[1])
         if size_bytes > STEP_BYTES:
             break
-    cut = len(table.prefix)
-    places = [key[cut:] for key, _ in pairs]
-    kept = engine.store.multi_get([keyspace.version_prefix(table.number) + place for place in places])
-    arrivals = [
+    return pairs
+
+
+def _arrivals(engine: Engine, table: Table, found: Sequence[tuple[bytes, bytes | None]]) -> list[Arrival]:
+    prefix = keyspace.version_prefix(table.number)
+    kept = engine.store.multi_get([prefix + place for place, _ in found])
+    return [
         Arrival(place, versions.ORIGINAL if version is None else versions.decode(version), value)
-        for place, version, (_, value) in zip(places, kept, pairs, strict=True)
+        for (place, value), version in zip(found, kept, strict=True)
     ]
-    return arrivals, places[-1] if places else after

@@ -184,7 +184,7 @@ class Peers:
         replication = table.record.replication
         assert replication is not None, "it is a replica"
         is_mine = member.source == world.region
-        if member.status in ("DELETING", "CREATION_FAILED"):
+        if member.status == "CREATION_FAILED" or member.is_given_up:
             return None
         if link.revision < replication.revision:
             revision = replication.revision
@@ -194,6 +194,12 @@ class Peers:
 
             record = orjson.loads(records.dumps(table.record))
             return {"kind": "table", "record": record, "revision": revision}, known
+        if member.status == "DELETING":
+            if not is_mine or self._engine.clock.now() < (member.until or 0.0):
+                return None
+            return {"kind": "remove", "joined": member.joined}, partial(
+                self._replicator.drop, world, table, member.region
+            )
         if member.status == "CREATING":
             return self._fill(world, table, member) if is_mine else None
         return self._changes(world, table, member)
@@ -310,6 +316,8 @@ class Peers:
             self._replicator.tell(world, table)
 
     def _make(self, world: World, source: TableRecord, own: Member) -> None:
+        if own.status == "DELETING":
+            return  # it is removed already, and the answer did not arrive
         if own.status != "CREATING":
             raise PeerError(f"the replica in {world.region} is gone")
         engine = self._engine
@@ -361,6 +369,8 @@ class Peers:
             return  # it is done, or a later replica is not meant
         if table.record.deletion_protection:
             raise PeerError(f"table {table.name} in {world.region} is protected from deletion")
+        if not self._replicator.drain(world, table):
+            raise PeerError("the replica has not sent all that was written in it")
         self._engine.catalog.remove(world, table)
 
     def _take_leave(self, world: World, message: Message) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -118,7 +119,7 @@ class Replicator:
     # What happens to tables.
 
     def _follow(self, world: World, table: Table) -> None:
-        is_replica = table.record.replication is not None and table.record.status != "DELETING"
+        is_replica = table.record.replication is not None and not table.record.is_gone
         was_replica = table.number in self._replicated
         if is_replica:
             self._replicated[table.number] = (world, table)
@@ -154,7 +155,7 @@ class Replicator:
             return None
         other = self._engine.world(world.account, region)
         table = other.tables.get(name)
-        if table is None or table.record.replication is None or table.record.status == "DELETING":
+        if table is None or table.record.replication is None or table.record.is_gone:
             return None
         return table
 
@@ -316,7 +317,11 @@ class Replicator:
         more = False
         for world, table in list(self._replicated.values()):
             replication = table.record.replication
-            if replication is None or table.record.status == "DELETING":
+            if replication is None or table.record.is_gone:
+                continue
+            if table.record.status == "DELETING":
+                self._send_to_peers(world, table)
+                self._remove_if_drained(world, table)
                 continue
             more = self.filling.work(world, table) or more
             if table.record.replication is None:
@@ -450,6 +455,33 @@ class Replicator:
                 if arrived is None or arrived < leaving:
                     return
         self.leave(world, table)
+
+    def drain(self, world: World, table: Table) -> bool:
+        """Let no one write to a replica that is to go; whether all others have got what was written in it.
+
+        Otherwise some of them would have its last writes, and some not.
+        """
+        if table.record.status != "DELETING":
+            record = records.copy(table.record)
+            record.status, record.until = "DELETING", None
+            self._engine.catalog.save(world, table, record)
+        while self._send_all(world, table, with_lag=False):
+            pass
+        end = self._engine.log.last_sequence + 1
+        return not any(self._has_more(table, member.region, end) for member in self._targets(table))
+
+    def _remove_if_drained(self, world: World, table: Table) -> None:
+        """Go on with DeleteTable. Where another region has asked for the removal, that region waits for it."""
+        own = _replication(table).member(world.region)
+        if not self.drain(world, table) or own is None or own.status == "DELETING":
+            return
+        engine = self._engine
+        self.leave(world, table)
+        record = records.copy(table.record)
+        record.status, record.until = "DELETING", engine.catalog.until()
+        archive = None if record.recovery is None else partial(engine.backups.archive, table, record)
+        engine.catalog.save(world, table, record, archive)
+        engine.catalog.settle(world, table)
 
     def begin_replica(self, table: Table) -> None:
         """A new replica was made: it will send what is changed in it from its first change on."""

@@ -319,6 +319,7 @@ class _Update:
             raise invalid("Only one replica can be created or deleted in a request")
         for member in members:
             self._check_removable(member)
+            member.is_given_up = member.status in ("CREATING", "CREATION_FAILED")
             member.status, member.until, member.source = "DELETING", self.engine.catalog.until(), self.world.region
         self.record.status, self.record.until = "UPDATING", None
         self.engine.replication.save(self.world, self.table, self.record)
