@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from dynamometer.engine.partiql.conditions import wrong_type
+from dynamometer.engine.partiql.prepare import _PREPARED_TEXT_MAX, _prepared
 from tests.unit.engine.partiql import Statements, ql
 
 __all__ = ["ql"]
@@ -367,3 +368,10 @@ def test_names_that_look_like_references_are_names(ql: Statements) -> None:
     assert ql.sort_keys("pk = 'a' AND \"#x\" = 1") == ["1"]
     ql.run("UPDATE tbl SET \"#x\" = 2 WHERE pk = 'a' AND sk = '1' AND \"#x\" = 1")
     assert ql.get("a")["#x"] == {"N": "2"}
+
+
+def test_what_is_kept_of_statements_stays_small(ql: Statements) -> None:
+    for number in range(50):
+        columns = ", ".join(f"a{number}_{other}" for other in range(600))
+        ql.run(f"SELECT {columns} FROM tbl WHERE pk = 'a'")
+    assert sum(map(len, _prepared)) <= _PREPARED_TEXT_MAX + 8192

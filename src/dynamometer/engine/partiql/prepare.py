@@ -35,7 +35,11 @@ from dynamometer.partiql.tree import (
 AttributeValue = dict[str, Any]
 
 _PREPARED_MAX = 1024
+_PREPARED_TEXT_MAX = 2**18
+"""Statements, and characters of their texts, that are kept prepared: each character costs some dozens of bytes."""
+
 _prepared: dict[str, Prepared] = {}
+_prepared_text = 0
 
 PARAMETER_COUNT = "Number of parameters in request and statement don't match."
 MULTI_ATTRIBUTE = (
@@ -279,15 +283,18 @@ def conjuncts_of(tree: Condition) -> tuple[Condition, ...]:
 
 def prepare(parsed: Parsed, parameters: list[AttributeValue]) -> tuple[Prepared, dict[str, AttributeValue]]:
     """The lowered statement and its values. Raises ValidationException."""
+    global _prepared_text
     text = parsed.text
     if text.count("?") > len(parameters) and count_parameters(text) > len(parameters):
         raise ValidationException(PARAMETER_COUNT)
     prepared = _prepared.get(text)
     if prepared is None:
         prepared = Prepared(text, parsed.node, parameters)
-        if len(_prepared) >= _PREPARED_MAX:
+        if len(_prepared) >= _PREPARED_MAX or _prepared_text > _PREPARED_TEXT_MAX:
             _prepared.clear()
+            _prepared_text = 0
         _prepared[text] = prepared
+        _prepared_text += len(text)
         return prepared, prepared.values(parameters)
     values = prepared.values(parameters)
     if parameters:
