@@ -1,6 +1,8 @@
 """Global tables: replicas of a table in several regions that become equal.
 
-    replicator    the chore: what is to be sent where, regions that are cut off, deletions that are forgotten
+    replicator    the chore: replicas that come, change and go; regions that are cut off
+    links         what is to be sent from one replica to another
+    forgetting    old deletions, old notes
     groups        who belongs to a global table, and the settings that its replicas share
     filling       a new replica gets the items of an old one
     applying      a change from another region: the last writer wins, and who lost is written down

@@ -218,7 +218,7 @@ class Peers:
         return {"kind": "items", "items": [_packed(arrival) for arrival in arrivals]}, keep
 
     def _changes(self, world: World, table: Table, member: Member) -> tuple[Message, Callable[[], None]] | None:
-        batch = self._replicator.batch(table, member.region, self._replicator.horizon())
+        batch = self._replicator.links.batch(table, member.region, self._replicator.links.horizon())
         if not batch.is_worth_it:
             return None
 
@@ -360,7 +360,7 @@ class Peers:
         done = applying.transact(self._engine, decide)
         if done is None:
             raise PeerError("the store is busy")
-        self._replicator.report(done[0])
+        self._replicator.links.report(done[0])
 
     def _take_removal(self, world: World, message: Message) -> None:
         table = self._replicator.replica(world, message["table"], world.region)

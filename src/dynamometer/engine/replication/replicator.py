@@ -1,8 +1,6 @@
 """The replication of all global tables of a store: a chore that gives every replica what the others have changed.
 
-A link leads from one replica to another. It reads the change log of its source up to `lag_seconds` ago and applies what
-was changed there, in batches; where it has come to is kept in the same commit, so everything arrives exactly once. A
-region that is cut off neither sends nor receives, and catches up when it is healed. What was sent to a region on
+A region that is cut off neither sends nor receives, and catches up when it is healed. What was sent to a region on
 another server (`peers`) arrives at least once, which changes nothing the second time.
 """
 
@@ -10,22 +8,19 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from dynamometer.base.config import peers_of
-from dynamometer.engine import keyspace, records, versions
+from dynamometer.engine import keyspace, records
 from dynamometer.engine.catalog import Table, World
-from dynamometer.engine.commit import Commit
-from dynamometer.engine.log import REPLICATED, sequence_at
 from dynamometer.engine.reaper import ExpiryBackfill
-from dynamometer.engine.records import Member, Replication, TableRecord
-from dynamometer.engine.replication import applying, conflicts, groups, positions
-from dynamometer.engine.replication.applying import Arrival
+from dynamometer.engine.records import Replication, TableRecord
+from dynamometer.engine.replication import conflicts, groups, positions
 from dynamometer.engine.replication.conflicts import Conflict
 from dynamometer.engine.replication.filling import Filling
+from dynamometer.engine.replication.forgetting import Forgetting
+from dynamometer.engine.replication.links import Links
 from dynamometer.engine.replication.peers import Peers, Transport
 from dynamometer.storage.interface import Transaction
 
@@ -34,30 +29,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-STEP_CHANGES = 100
-STEP_BYTES = 1 << 20
-GRAVE_SECONDS = 24 * 3600
-"""How long the version of a deleted item is kept (assumed: how the service does it is not public)."""
-IDLE_SECONDS = 60.0
-"""How far a position may fall behind while there is nothing to send."""
-AHEAD_NANOSECONDS = 1_000_000_000
-SWEEP_KEYS = 1000
-UNMADE = ("CREATING", "CREATION_FAILED", "DELETING")
-"""States of members that are sent no changes."""
-SCANNED_MAX = 2000
-"""Entries that one step looks at."""
-PASSED_MAX = 200
-"""Entries of other regions that a link may pass by without noting it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Changes to send. `following`: where the next batch begins. `is_worth_it`: whether that should be kept."""
-
-    arrivals: list[Arrival]
-    following: int
-    is_worth_it: bool
-    has_more: bool
+DRAIN_STEPS = 10
+"""Batches that a replica that is to go sends at once."""
 
 
 class Replicator:
@@ -72,6 +45,9 @@ class Replicator:
         self.peers = peers_of(engine.settings.peers)
         """Regions that are on other servers, and where."""
         self._replicated: dict[int, tuple[World, Table]] = {}
+        self.links = Links(engine, self)
+        self._forgetting = Forgetting(engine, self.links, self._replicated)
+        self.sweep = self._forgetting.sweep
         self.filling = Filling(engine, self)
         self.messages = Peers(engine, self, self.peers, transport)
         engine.log.pass_by(positions.newest(engine.store))
@@ -81,7 +57,7 @@ class Replicator:
             for table in world.tables.values():
                 self._follow(world, table)
         self._reconcile()
-        self._clear_away()
+        self._forgetting.clear_away()
 
     # Control.
 
@@ -94,7 +70,7 @@ class Replicator:
         """Let a region catch up. Strongly consistent tables have caught up when this returns."""
         self.cut_off.discard(region)
         for world, table in self._strong():
-            while self._send_all(world, table, with_lag=False):
+            while self.links.send_all(world, table, with_lag=False):
                 pass
         self._link_siblings()
 
@@ -106,15 +82,10 @@ class Replicator:
         """Whether every change that was made has arrived in every region."""
         end = self._engine.log.last_sequence + 1
         return not any(
-            self._has_more(table, member.region, end)
+            self.links.has_more(table, member.region, end)
             for _, table in self._replicated.values()
-            for member in self._targets(table)
+            for member in self.links.targets(table)
         )
-
-    def _has_more(self, table: Table, region: str, end: int) -> bool:
-        """Whether a region has not got all that was changed before a moment."""
-        batch = self.batch(table, region, end)
-        return bool(batch.arrivals) or batch.has_more
 
     # What happens to tables.
 
@@ -294,21 +265,6 @@ class Replicator:
         for world, table in list(self._replicated.values()):
             self.tell(world, table)
 
-    def _clear_away(self) -> None:
-        """After a start: what a crash has left of tables that are no replicas any more."""
-        store = self._engine.store
-        for bounds, prefix_of in (
-            (keyspace.version_range(), keyspace.version_prefix),
-            (keyspace.grave_range(), keyspace.grave_prefix),
-            (keyspace.position_range(), keyspace.positions_prefix),
-        ):
-            start, end = bounds
-            while (pair := next(iter(store.range(start, end, limit=1)), None)) is not None:
-                number = keyspace.log_table(pair[0])
-                start = keyspace.successor(prefix_of(number))
-                if number not in self._replicated:
-                    store.delete_range(prefix_of(number), start)
-
     # The chore.
 
     def work(self) -> bool:
@@ -321,34 +277,15 @@ class Replicator:
                 continue
             if table.record.status == "DELETING":
                 self._send_to_peers(world, table)
-                self._remove_if_drained(world, table)
+                more = self._remove_if_drained(world, table) or more
                 continue
             more = self.filling.work(world, table) or more
             if table.record.replication is None:
                 continue
-            more = self._send_all(world, table) or more
+            more = self.links.send_all(world, table) or more
             more = self._send_to_peers(world, table) or more
             if replication.leaving is not None:
                 self._leave_if_done(world, table, replication.leaving)
-        return more
-
-    def _targets(self, table: Table) -> list[Member]:
-        """The members that are sent a table's changes: those that have been filled."""
-        record = table.record
-        if record.replication is None or record.is_filling:
-            return []
-        return [member for member in record.replication.others(record.region) if member.status not in UNMADE]
-
-    def _send_all(self, world: World, table: Table, with_lag: bool = True) -> bool:
-        more = False
-        if world.region in self.cut_off:
-            return False
-        for member in self._targets(table):
-            if member.region in self.cut_off or member.region in self.peers:
-                continue
-            target = self.replica(world, table.name, member.region)
-            if target is not None and not target.record.is_filling:
-                more = self._send(table, target, with_lag) or more
         return more
 
     def _send_to_peers(self, world: World, table: Table) -> bool:
@@ -361,94 +298,20 @@ class Replicator:
                 more = self.messages.work(world, table, member) or more
         return more
 
-    def _sent(self, table: Table, region: str) -> int:
-        return positions.read(self._engine.store, table.number, positions.SENT, region) or 0
-
-    def horizon(self) -> int:
-        """Changes before this one are old enough to arrive elsewhere.
-
-        A sequence number that is ahead of the clock came from a region whose clock is: then nothing is held back.
-        """
-        last = self._engine.log.last_sequence
-        now = self._engine.clock.now()
-        if self.lag_seconds == 0 or last - sequence_at(now) > AHEAD_NANOSECONDS:
-            return last + 1
-        return sequence_at(now - self.lag_seconds)
-
-    def batch(self, table: Table, region: str, end: int) -> Batch:
-        """The next changes of a table, made in its own region before `end`, that another region has not got."""
-        start = following = self._sent(table, region)
-        arrivals: list[Arrival] = []
-        size = scanned = 0
-        for change in self._engine.log.read(self._engine.store, table.number, start, end, limit=SCANNED_MAX):
-            following = change.sequence + 1
-            scanned += 1
-            if not change.flags & REPLICATED and change.version:
-                arrivals.append(Arrival(change.place, versions.decode(change.version), change.after))
-                size += len(change.after or b"")
-            if len(arrivals) == STEP_CHANGES or size > STEP_BYTES or scanned == SCANNED_MAX:
-                return Batch(arrivals, following, True, True)
-        if end - following > IDLE_SECONDS * 1e9:
-            # there was nothing for a while: let the log and old deletions go
-            self._engine.log.pass_by(end - 1)
-            return Batch(arrivals, end, True, False)
-        return Batch(arrivals, following, bool(arrivals) or scanned > PASSED_MAX, False)
-
-    def _send(self, source: Table, target: Table, with_lag: bool) -> bool:
-        """Apply some changes; whether there are more."""
-        engine = self._engine
-        region = target.record.region
-        batch = self.batch(source, region, self.horizon() if with_lag else engine.log.last_sequence + 1)
-        if not batch.is_worth_it:
-            return False
-
-        def decide(commit: Commit) -> list[Conflict]:
-            positions.write(commit.transaction, source.number, positions.SENT, region, batch.following)
-            return applying.apply(engine, commit, target, batch.arrivals)
-
-        done = applying.transact(engine, decide)
-        if done is not None:
-            self.report(done[0])
-        return done is None or batch.has_more
-
-    def report(self, found: list[Conflict]) -> None:
-        """Tell the operator of lost updates."""
-        if len(found) == 1:
-            log.warning("an update was lost: %s", found[0])
-        elif found:
-            log.warning("%d updates were lost, which `dyno conflicts` shows; the first: %s", len(found), found[0])
-
     def _needed(self, table_number: int) -> int | None:
         """What of a table's log some region has not got yet."""
         pair = self._replicated.get(table_number)
         if pair is None or pair[1].record.replication is None:
             return None
-        sent = [self._sent(pair[1], member.region) for member in pair[1].record.replication.others(pair[0].region)]
+        sent = [self.links.sent(pair[1], member.region) for member in pair[1].record.replication.others(pair[0].region)]
         return min(sent, default=None)
 
-    def arrived(self, world: World, table: Table) -> int | None:
-        """The moment up to which everything that was changed elsewhere has arrived here; None: nothing is known."""
-        replication = table.record.replication
-        if replication is None:
-            return None
-        moments = []
-        for member in replication.others(world.region):
-            source = self.replica(world, table.name, member.region)
-            if source is not None:
-                moment: int | None = self._sent(source, world.region)
-            else:
-                moment = positions.read(self._engine.store, table.number, positions.ARRIVED, member.region)
-            if moment is None:
-                return None
-            moments.append(moment)
-        return min(moments, default=None)
-
     def _leave_if_done(self, world: World, table: Table, leaving: int) -> None:
-        for member in self._targets(table):
+        for member in self.links.targets(table):
             source = self.replica(world, table.name, member.region)
-            if self._has_more(table, member.region, leaving):
+            if self.links.has_more(table, member.region, leaving):
                 return
-            if source is not None and self._has_more(source, world.region, leaving):
+            if source is not None and self.links.has_more(source, world.region, leaving):
                 return
             if source is None:
                 arrived = positions.read(self._engine.store, table.number, positions.ARRIVED, member.region)
@@ -465,16 +328,19 @@ class Replicator:
             record = records.copy(table.record)
             record.status, record.until = "DELETING", None
             self._engine.catalog.save(world, table, record)
-        while self._send_all(world, table, with_lag=False):
-            pass
+        for _ in range(DRAIN_STEPS):
+            if not self.links.send_all(world, table, with_lag=False):
+                break
         end = self._engine.log.last_sequence + 1
-        return not any(self._has_more(table, member.region, end) for member in self._targets(table))
+        return not any(self.links.has_more(table, member.region, end) for member in self.links.targets(table))
 
-    def _remove_if_drained(self, world: World, table: Table) -> None:
-        """Go on with DeleteTable. Where another region has asked for the removal, that region waits for it."""
+    def _remove_if_drained(self, world: World, table: Table) -> bool:
+        """Go on with DeleteTable; whether there is more to do at once. A region that asked for the removal waits."""
         own = _replication(table).member(world.region)
-        if not self.drain(world, table) or own is None or own.status == "DELETING":
-            return
+        if not self.drain(world, table):
+            return self.links.send_all(world, table, with_lag=False)
+        if own is None or own.status == "DELETING":
+            return False
         engine = self._engine
         self.leave(world, table)
         record = records.copy(table.record)
@@ -482,6 +348,7 @@ class Replicator:
         archive = None if record.recovery is None else partial(engine.backups.archive, table, record)
         engine.catalog.save(world, table, record, archive)
         engine.catalog.settle(world, table)
+        return False
 
     def begin_replica(self, table: Table) -> None:
         """A new replica was made: it will send what is changed in it from its first change on."""
@@ -510,41 +377,6 @@ class Replicator:
         """Send nothing more."""
         if self._transport is not None:
             self._transport.close()
-
-    # What is forgotten in time.
-
-    def sweep(self) -> bool:
-        """Forget deletions that nothing older can meet any more, and losses that were noted long ago."""
-        now = self._engine.clock.now()
-        more = False
-        for world, table in list(self._replicated.values()):
-            arrived = self.arrived(world, table)
-            if arrived is not None:
-                more = self._sweep_graves(table, min(arrived, sequence_at(now - GRAVE_SECONDS))) or more
-        old = conflicts.old_keys(self._engine.store, now, SWEEP_KEYS)
-        if old:
-            transaction = self._engine.store.begin()
-            for key in old:
-                transaction.delete(key)
-            transaction.commit()
-        return more or len(old) == SWEEP_KEYS
-
-    def _sweep_graves(self, table: Table, end: int) -> bool:
-        prefix = keyspace.grave_prefix(table.number)
-        bounds = prefix, keyspace.grave_key(table.number, end, b"")
-        graves = [key for key, _ in islice(self._engine.store.range(*bounds, limit=SWEEP_KEYS), SWEEP_KEYS)]
-        if not graves:
-            return False
-        transaction = self._engine.store.begin()
-        for grave in graves:
-            sequence, place = keyspace.grave_parts(grave)
-            key = keyspace.version_prefix(table.number) + place
-            value = transaction.get(key)
-            if value is not None and versions.decode(value).sequence == sequence:
-                transaction.delete(key)
-            transaction.delete(grave)
-        transaction.commit()
-        return len(graves) == SWEEP_KEYS
 
 
 def _replication(table: Table) -> Replication:
