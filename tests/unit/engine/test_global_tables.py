@@ -195,6 +195,23 @@ def test_one_of_two_replicas_is_deleted(replicas: Replicas) -> None:
     assert replicas.tables(EU) == []
 
 
+def test_changes_take_time_where_that_is_set() -> None:
+    replicas = Replicas(table_transition_seconds=10)
+    replicas.create_in(US)
+    replicas.clock.advance(10)
+    replicas.update(US, ReplicaUpdates=[{"Create": {"RegionName": EU}}])
+    replicas.replicate(5)
+    assert replicas.describe(US)["Replicas"][0]["ReplicaStatus"] == "CREATING"
+    replicas.replicate(6)
+    assert (replicas.describe(US)["TableStatus"], replicas.describe(EU)["TableStatus"]) == ("ACTIVE", "ACTIVE")
+    replicas.update(US, ReplicaUpdates=[{"Delete": {"RegionName": EU}}])
+    replicas.replicate(5)
+    assert replicas.describe(US)["Replicas"][0]["ReplicaStatus"] == "DELETING"
+    replicas.replicate(6)
+    assert (replicas.tables(EU), "Replicas" in replicas.describe(US)) == ([], False)
+    assert replicas.findings() == []
+
+
 def test_a_deleted_table_leaves_the_global_table(replicas: Replicas) -> None:
     replicas.create(EU, AP)
     replicas.at[EU].delete_table(TableName="tab")
