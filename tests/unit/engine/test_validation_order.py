@@ -304,3 +304,18 @@ def test_a_validation_error_is_the_only_reason_a_failed_condition_is_not(protoco
         assert message is not None
         assert message.endswith(codes)
     assert "Item" not in protocol.call("GetItem", TableName="abc", Key=item(p="z", c=9))
+
+
+def test_an_expression_value_nested_too_deep_cancels_a_transaction(protocol: Protocol) -> None:
+    value: Body = {"S": "x"}
+    for _ in range(32):
+        value = {"L": [value]}
+    update = {"UpdateExpression": "SET a = :v", "ExpressionAttributeValues": {":v": value}}
+    update |= {"TableName": "abc", "Key": item(p="a", c=1)}
+    expected = (
+        "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit"
+    )
+    assert refusal(protocol, "UpdateItem", update) == ("ValidationException", expected)
+    with pytest.raises(Refused) as refused:
+        protocol.call("TransactWriteItems", TransactItems=[{"Update": update}])
+    assert refused.value.answer["CancellationReasons"] == [{"Code": "ValidationError", "Message": expected}]

@@ -48,7 +48,7 @@ _KINDS = {
 class _Parsed:
     """One element of the request after the checks that need no table."""
 
-    __slots__ = ("bound", "payload_bytes", "request", "size", "verb")
+    __slots__ = ("bound", "failure", "payload_bytes", "request", "size", "verb")
 
     def __init__(self, element: Body) -> None:
         if len(element) != 1:
@@ -59,11 +59,21 @@ class _Parsed:
         self.size = values.normalize_item(self.request["Item" if self.verb == "Put" else "Key"])
         if self.verb == "Put":
             check_item_size(self.size)
-        self.bound: Bound = bind(self.request, kinds, with_legacy=False)
-        self.payload_bytes = self.size + sum(map(values.value_size, self.bound.values.values()))
+        self.payload_bytes = self.size
+        self.bound: Bound | None = None
+        self.failure: ValidationException | None = None
+        try:
+            self.bound = bind(self.request, kinds, with_legacy=False)
+            self.payload_bytes += sum(map(values.value_size, self.bound.values.values()))
+        except ValidationException as error:
+            if error.message != values.NESTED_TOO_DEEP:
+                raise
+            self.failure = error  # a value that is nested too deep cancels where it would be stored (measured)
 
     def action(self, table: Table) -> Action:
         """The action on its table. Raises ValidationException, which cancels the transaction."""
+        if self.failure is not None:
+            raise self.failure
         request = self.request
         return_item = request.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"
         if self.verb == "Put":
@@ -71,7 +81,7 @@ class _Parsed:
             return Put(table, item_key(table, item), item, self.size, self.bound, return_item)
         key = lookup_key(table, request["Key"])
         if self.verb == "Update":
-            assert self.bound.update is not None, "UpdateExpression is a required member"
+            assert self.bound is not None and self.bound.update is not None, "UpdateExpression is a required member"
             check_not_key(table, self.bound.update.targets)
             return Update(table, key, request["Key"], self.bound, return_item)
         kind = Delete if self.verb == "Delete" else Check
