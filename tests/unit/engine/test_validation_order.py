@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from dynamometer.model import values
 from tests.unit.protocol import Body, Protocol, Refused, item
 
 INVALID = "One or more parameter values were invalid: "
@@ -312,9 +313,7 @@ def test_an_expression_value_nested_too_deep_cancels_a_transaction(protocol: Pro
         value = {"L": [value]}
     update = {"UpdateExpression": "SET a = :v", "ExpressionAttributeValues": {":v": value}}
     update |= {"TableName": "abc", "Key": item(p="a", c=1)}
-    expected = (
-        "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit"
-    )
+    expected = values.NESTED_TOO_DEEP
     assert refusal(protocol, "UpdateItem", update) == ("ValidationException", expected)
     with pytest.raises(Refused) as refused:
         protocol.call("TransactWriteItems", TransactItems=[{"Update": update}])
