@@ -156,6 +156,11 @@ def is_filled(eu: Any) -> bool:
     return bool(eu.describe_table(TableName="things")["Table"]["TableStatus"] != "CREATING")
 
 
+def is_active(region: Any) -> bool:
+    """Whether nothing about the table is on the way."""
+    return bool(region.describe_table(TableName="things")["Table"]["TableStatus"] == "ACTIVE")
+
+
 @contextmanager
 def pair(folder: Path, ports: dict[str, int]) -> Iterator[dict[str, Served]]:
     """Two servers, each with a region of its own."""
@@ -188,6 +193,7 @@ def test_two_servers_of_which_one_is_killed_by_turns(tmp_path: Path) -> None:
             if number == 0:
                 make(clients[US])
             if number == 2:
+                assert wait(partial(is_active, clients[US]))
                 clients[US].update_table(TableName="things", **BY_N)
             usable = clients if number else {US: clients[US]}
             assert not number or wait(partial(is_filled, clients[EU]))
@@ -197,7 +203,7 @@ def test_two_servers_of_which_one_is_killed_by_turns(tmp_path: Path) -> None:
                     servers[EU if number % 2 else US].process.kill()
     with pair(tmp_path, ports) as servers:
         clients = {region: client(served.url, region) for region, served in servers.items()}
-        assert wait(lambda: clients[US].describe_table(TableName="things")["Table"]["TableStatus"] == "ACTIVE")
+        assert wait(partial(is_active, clients[US]))
         assert wait(lambda: items(clients[US]) == items(clients[EU]))
         found = items(clients[US])
         assert [served.stop()[0] for served in servers.values()] == [0, 0]

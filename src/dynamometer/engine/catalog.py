@@ -135,6 +135,11 @@ class Table:
             self.status = "UPDATING"
 
     @property
+    def is_going(self) -> bool:
+        """It is being deleted: some of what it has may be gone already, the rest goes with a restart at the latest."""
+        return self.record.status == "DELETING"
+
+    @property
     def is_settled(self) -> bool:
         """Nothing is left that time will change."""
         return self.record.until is None and all(index.until is None for index in self.record.indexes)

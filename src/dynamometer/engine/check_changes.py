@@ -62,7 +62,7 @@ def _due(view: View, tables: dict[int, Table], count: Callable[[], None]) -> Ite
         where = f"table {table.name if table is not None else keyspace.log_table(key)}, expiry {key[head:].hex()}"
         if table is None or table.record.ttl is None:
             yield where, "the table has no time to live"
-        if table is None or table.ttl_attribute is None:
+        if table is None or table.ttl_attribute is None or table.is_going:
             continue  # what a time to live that was disabled left is removed at the next start
         value = view.get(table.prefix + key[head:])
         try:

@@ -24,8 +24,8 @@ _REGION = len(keyspace.position_key(0, positions.SENT, ""))
 
 def problems(view: View, tables: list[Table], count: Callable[[], None]) -> Iterator[tuple[str, str]]:
     """Where, and what does not agree. What a table has left that is no replica any more goes at the next start."""
-    former = {table.number for table in tables if table.record.replication is None}
-    replicas = {table.number: table for table in tables if table.record.replication is not None}
+    former = {table.number for table in tables if table.record.replication is None or table.is_going}
+    replicas = {table.number: table for table in tables if table.number not in former}
     yield from _versions(view, replicas, former, count)
     yield from _graves(view, replicas, former)
     yield from _positions(view, replicas, former)

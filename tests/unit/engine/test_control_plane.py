@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from dynamometer.base.config import Settings
+from dynamometer.engine.check import check
 from dynamometer.engine.engine import Engine
+from dynamometer.engine.keyspace import successor
 from tests.unit.engine.tables import ACCOUNT, IN_USE, INVALID, REGION, Body, Tables, index, key, types, units
 
 ARN = f"arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/abc"
@@ -608,3 +610,18 @@ def test_resources_without_tags(tables: Tables, arn: str, error: tuple[str, str]
 def test_another_account_is_denied(tables: Tables) -> None:
     arn = ARN.replace(ACCOUNT, "000000000000")
     assert tables.refused("ListTagsOfResource", ResourceArn=arn)[0] == "AccessDeniedException"
+
+
+def test_a_removal_that_was_interrupted_is_no_finding() -> None:
+    tables = Tables(transition_seconds=10.0)
+    tables.create()
+    tables.clock.advance(11)
+    tables.call("PutItem", TableName="abc", Item={"p": {"S": "a"}})
+    tables.call("DeleteTable", TableName="abc")
+    table = tables.world.tables["abc"]
+    tables.store.delete_range(table.prefix, successor(table.prefix))
+    assert list(check(tables.store)) == []
+    tables.clock.advance(11)
+    tables.open()
+    assert tables.call("ListTables")["TableNames"] == []
+    assert list(check(tables.store)) == []
