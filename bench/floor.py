@@ -22,8 +22,9 @@ EMPTY = Plain(200, b"{}")
 class NoStore:
     """Nothing is written, so everything is durable."""
 
-    durable_sequence = 0
+    durable_sequence = last_sequence = 0
     failure = None
+    is_paced = False
 
     def on_durable(self, callback: Callable[[], None]) -> None:
         """Never called back: no answer waits."""

@@ -111,10 +111,13 @@ def query_index(status: int) -> Body:
 
 
 def put(number: int) -> Body:
-    """PutItem of an order of another customer: new in the first 10,000 requests, then overwritten."""
+    """PutItem of an order of another customer: new in the first 10,000 requests, then overwritten.
+
+    Each has an attribute of its own: a server may well write nothing where nothing changes.
+    """
     primary_key = key(number)
     primary_key["pk"] = {"S": primary_key["pk"]["S"].replace("CUSTOMER", "PUT")}
-    return {"TableName": TABLE, "Item": item(number, primary_key)}
+    return {"TableName": TABLE, "Item": item(number, primary_key) | {"trace": {"S": MARK}}}
 
 
 def update(number: int) -> Body:
@@ -130,10 +133,12 @@ def update(number: int) -> Body:
 
 
 def batch_write(number: int) -> Body:
-    """25 orders of one customer in one request."""
+    """25 orders of one customer in one request, each with an attribute that no other request has."""
     customer = {"S": f"BATCH#{number:05d}"}
     return batch(
-        item(number * 25 + line, {"pk": customer, "sk": {"S": f"ORDER#2025-03-14#{line:06d}"}}) for line in range(25)
+        item(number * 25 + line, {"pk": customer, "sk": {"S": f"ORDER#2025-03-14#{line:06d}"}})
+        | {"trace": {"S": MARK}}
+        for line in range(25)
     )
 
 

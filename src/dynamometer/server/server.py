@@ -31,6 +31,8 @@ REFUSALS_MAX = 256
 """Connections over the limit that may be told so at once; further ones are dropped without a word."""
 STOP_SECONDS_MAX = 10.0
 """How long a stop waits for requests that are being sent, worked on, or answered."""
+SYNC_TURNS_MAX = 16
+"""Turns of the loop that a write waits for company before its sync."""
 JOBS_BUSY_SECONDS = 0.001
 JOBS_IDLE_SECONDS = 0.05
 
@@ -39,10 +41,13 @@ class Durability(Protocol):
     """The part of a store that the server needs."""
 
     durable_sequence: int
+    last_sequence: int
+    is_paced: bool
 
     @property
     def failure(self) -> Exception | None: ...
     def on_durable(self, callback: Callable[[], None]) -> None: ...
+    def sync_soon(self) -> None: ...
     def wait_durable(self, sequence: int) -> None: ...
 
 
@@ -73,6 +78,9 @@ class Server:
         self._connections: set[Connection] = set()
         self._awaiting: deque[tuple[int, Connection]] = deque()
         self._wake_is_scheduled = False
+        self._sync_is_scheduled = False
+        self._awaiting_before = 0
+        self._turns = 0
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._listener: asyncio.Server | None = None
         self._stop_asked: asyncio.Event
@@ -90,6 +98,7 @@ class Server:
         )
         self.port = int(self._listener.sockets[0].getsockname()[1])
         self.store.on_durable(self._on_durable)
+        self.store.is_paced = True
         self._sweep()
         self._run_jobs()
 
@@ -159,6 +168,21 @@ class Server:
         self._awaiting.append((sequence, connection))
         if self.store.failure is not None:
             self._loop.call_soon(self._release)
+        elif not self._sync_is_scheduled:
+            self._sync_is_scheduled = True
+            self._loop.call_soon(self._sync)
+
+    def _sync(self) -> None:
+        """Ask for one sync, once a turn of the loop brought no further write: each one that comes along is one less."""
+        awaiting = len(self._awaiting)
+        if awaiting != self._awaiting_before and self._turns < SYNC_TURNS_MAX:
+            self._awaiting_before = awaiting
+            self._turns += 1
+            self._loop.call_soon(self._sync)
+            return
+        self._turns = self._awaiting_before = 0
+        self._sync_is_scheduled = False
+        self.store.sync_soon()
 
     def _on_durable(self) -> None:
         """Called by the store on any thread. One wake serves all answers that one fsync made durable."""
@@ -205,6 +229,8 @@ class Server:
             more = self._jobs()
         except Exception as bug:
             log.error("background work failed; it is tried again: %s", where(bug))
+        if self.store.last_sequence != self.store.durable_sequence:
+            self.store.sync_soon()
         self._timers["jobs"] = self._loop.call_later(JOBS_BUSY_SECONDS if more else JOBS_IDLE_SECONDS, self._run_jobs)
 
 

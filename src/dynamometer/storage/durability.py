@@ -29,6 +29,9 @@ class GroupCommit:
         self.last_sequence = 0
         self.durable_sequence = 0
         self.failure: StoreError | None = None
+        self.is_paced = False
+        """Somebody calls `sync_soon` for all commits: none of them wakes the thread by itself."""
+        self._is_asked = False
         self._sync = sync
         self._sync_failed = False
         self._sync_lock = Lock()
@@ -44,12 +47,18 @@ class GroupCommit:
     def committed(self) -> int:
         """Count one more visible commit; its number."""
         self.last_sequence = sequence = self.last_sequence + 1
+        if self._at_once:
+            self.durable_sequence = sequence
+        elif self._asleep and not self.is_paced:
+            self.sync_soon()
+        return sequence
+
+    def sync_soon(self) -> None:
+        """Have everything that is committed by now synced; does not wait."""
+        self._is_asked = True
         if self._asleep:
             self._asleep = False
             self._wake.put(None)
-        elif self._at_once:
-            self.durable_sequence = sequence
-        return sequence
 
     def on_durable(self, callback: Callable[[], None]) -> None:
         self._callbacks.append(callback)
@@ -81,9 +90,9 @@ class GroupCommit:
     def _run(self) -> None:
         while not (self._closing or self._sync_failed):
             self._asleep = True
-            if self.last_sequence == self.durable_sequence:
+            if not self._is_asked and (self.is_paced or self.last_sequence == self.durable_sequence):
                 self._wake.get()
-            self._asleep = False
+            self._asleep = self._is_asked = False
             self._sync_pending()
 
     def _sync_pending(self) -> None:

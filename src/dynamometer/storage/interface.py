@@ -82,6 +82,8 @@ class Store(View, Protocol):
     """Every commit up to this number survives a crash."""
     last_sequence: int
     """The number of the newest commit."""
+    is_paced: bool
+    """Set by one who calls `sync_soon` after each round of commits: then commits start no sync by themselves."""
 
     def begin(self) -> Transaction: ...
 
@@ -102,6 +104,10 @@ class Store(View, Protocol):
 
         A commit that is durable when `commit` returns calls nobody.
         """
+        ...
+
+    def sync_soon(self) -> None:
+        """Have everything that is committed by now made durable; does not wait."""
         ...
 
     def wait_durable(self, sequence: int) -> None:

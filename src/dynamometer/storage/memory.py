@@ -32,6 +32,7 @@ class MemoryStore:
     def __init__(self) -> None:
         self.last_sequence = 0
         self.durable_sequence = 0
+        self.is_paced = False
         self._data: Any = SortedDict()
         self._unfinished: WeakSet[_Range] = WeakSet()
 
@@ -84,6 +85,9 @@ class MemoryStore:
 
     def on_durable(self, callback: Callable[[], None]) -> None:
         """Nothing to do: no commit becomes durable later than it returns."""
+
+    def sync_soon(self) -> None:
+        """Nothing to sync."""
 
     def wait_durable(self, sequence: int) -> None:
         if sequence > self.last_sequence:

@@ -33,13 +33,18 @@ class FakeStore:
     """Durability in the test's hand."""
 
     def __init__(self) -> None:
-        self.durable_sequence = 0
+        self.durable_sequence = self.last_sequence = 0
+        self.is_paced = False
+        self.syncs_asked = 0
         self.failure: Exception | None = None
         self.rest_is_lost = True
         self._callbacks: list[Callable[[], None]] = []
 
     def on_durable(self, callback: Callable[[], None]) -> None:
         self._callbacks.append(callback)
+
+    def sync_soon(self) -> None:
+        self.syncs_asked += 1
 
     def wait_durable(self, sequence: int) -> None:
         if self.rest_is_lost:

@@ -42,9 +42,17 @@ class FakeTransport(asyncio.Transport):
     resume_reading = pause_reading
 
 
+class FakeLoop:
+    """Nothing of what is put off ever happens."""
+
+    def call_soon(self, callback: Any, *arguments: Any) -> None:
+        pass
+
+
 def connect() -> tuple[Connection, FakeTransport, Server, FakeStore]:
     store = FakeStore()
     server = Server(EchoService().handle, store, Settings(), ManualClock())
+    server._loop = FakeLoop()  # type: ignore[assignment]
     connection, transport = Connection(server), FakeTransport()
     connection.connection_made(transport)
     return connection, transport, server, store
@@ -108,3 +116,18 @@ def test_answers_keep_their_order_and_never_come_before_their_write_is_durable(
         assert answered == [b"%d" % number for number in range(len(answered))]
         assert all(sequence <= point for sequence in sequences[: len(answered)])
     assert len(answered) == len(sequences)
+
+
+def test_one_sync_is_asked_for_all_writes_that_come_along() -> None:
+    turns: list[Any] = []
+    connection, _, server, store = connect()
+    other, _ = Connection(server), FakeTransport()
+    other.connection_made(FakeTransport())
+    server._loop.call_soon = turns.append  # type: ignore[method-assign,assignment]
+    connection.data_received(request(b"a", "X-Sequence: 1"))
+    turns.pop()()  # a turn in which a write came
+    other.data_received(request(b"b", "X-Sequence: 2"))
+    turns.pop()()  # and another one
+    assert store.syncs_asked == 0
+    turns.pop()()  # a turn that brought none
+    assert (store.syncs_asked, turns) == (1, [])

@@ -135,3 +135,38 @@ def test_at_once_needs_no_sync(disk: Disk) -> None:
     commits.wait_durable(1)
     commits.stop_syncing()
     assert disk.syncs == 0
+
+
+def test_a_paced_store_syncs_when_it_is_asked_and_then_for_all() -> None:
+    synced = Event()
+    group = GroupCommit(synced.set)
+    group.is_paced = True
+    for _ in range(3):
+        group.committed()
+    assert not synced.wait(0.05)
+    assert group.durable_sequence == 0
+    group.sync_soon()
+    group.wait_durable(3)
+    assert group.durable_sequence == 3
+    group.stop_syncing()
+
+
+def test_a_sync_that_is_asked_for_during_another_is_not_forgotten() -> None:
+    entered, go_on = Event(), Event()
+
+    def sync() -> None:
+        entered.set()
+        assert go_on.wait(10)
+
+    group = GroupCommit(sync)
+    group.is_paced = True
+    durable = Event()
+    group.on_durable(lambda: durable.set() if group.durable_sequence == 2 else None)
+    group.committed()
+    group.sync_soon()
+    assert entered.wait(10)
+    group.committed()
+    group.sync_soon()
+    go_on.set()
+    assert durable.wait(10)
+    group.stop_syncing()
