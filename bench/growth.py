@@ -26,7 +26,7 @@ import run
 import workload
 from client import Client
 from peers import PEERS, Running
-from workload import TABLE, Body, Operation
+from workload import MARK, TABLE, Body, Operation
 
 CONNECTIONS = 16
 LOADERS = 4
@@ -137,7 +137,7 @@ def _get(number: int) -> Body:
 
 
 def _put(number: int) -> Body:
-    return {"TableName": TABLE, "Item": _item(number)}
+    return {"TableName": TABLE, "Item": _item(number) | {"trace": {"S": MARK}}}
 
 
 def _rate(server: Running, operation: Operation, seconds: int) -> run.Row:
