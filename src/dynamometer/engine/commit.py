@@ -52,10 +52,10 @@ def entries_of(table: Table, key: bytes, image: Image) -> list[Entry | None]:
     return [index.codec.entry(item, key, value, size) for index in table.maintained]
 
 
-def _entry_or_none(index: Index, item: Item, key: bytes, image: Image) -> Entry | None:
+def entry_or_none(index: Index, key: bytes, image: Image) -> Entry | None:
     """The entry of an item at rest. One that can't be indexed (written before the index was made) has none."""
     try:
-        return index.codec.entry(item, key, image.value, image.size)
+        return index.codec.entry(image.item, key, image.value, image.size)
     except IndexKeyError:
         return None
 
@@ -69,7 +69,7 @@ def _entries_of_change(
     entries = []
     for number, index in enumerate(table.maintained):
         new = after_entries[number] if after_entries is not None else None
-        old = None if before is None else _entry_or_none(index, before.item, key, before)
+        old = None if before is None else entry_or_none(index, key, before)
         if old is not None or new is not None:
             entries.append((index, old, new))
     return entries
@@ -240,7 +240,7 @@ class Commit:
             key = sibling.prefix + place
             entries = None
             if after is not None:
-                entries = [_entry_or_none(index, after.item, key, after) for index in sibling.maintained]
+                entries = [entry_or_none(index, key, after) for index in sibling.maintained]
             self.change(sibling, key, before, after, entries, REPLICATED)
 
     def _change_entry(self, index: Index, old: Entry | None, new: Entry | None, charge: Charge) -> None:

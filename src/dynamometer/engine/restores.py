@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING
 from dynamometer.base.errors import LimitExceededException, StoreConflict
 from dynamometer.engine import keyspace, records, recovery
 from dynamometer.engine.backups import STEP_BYTES, STEP_ITEMS, Backup, take
-from dynamometer.engine.catalog import Index, Table, World
-from dynamometer.engine.codec import Entry, IndexKeyError
-from dynamometer.engine.commit import Commit, Image
+from dynamometer.engine.catalog import Table, World
+from dynamometer.engine.commit import Commit, Image, entry_or_none
 from dynamometer.engine.records import TableRecord
 from dynamometer.storage.interface import Pair
 
@@ -181,18 +180,10 @@ def write(
     try:
         for key, now, then in decide(commit):
             after = None if then is None else Image(then)
-            entries = None if after is None else [_entry(index, key, after) for index in table.maintained]
+            entries = None if after is None else [entry_or_none(index, key, after) for index in table.maintained]
             commit.change(table, key, now, after, entries)
         commit.finish()
     except StoreConflict:
         commit.transaction.rollback()
         return False
     return True
-
-
-def _entry(index: Index, key: bytes, image: Image) -> Entry | None:
-    """What the index keeps of an item. One that can't be indexed is left out, as when an index is filled."""
-    try:
-        return index.codec.entry(image.item, key, image.value, image.size)
-    except IndexKeyError:
-        return None
