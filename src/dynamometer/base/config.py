@@ -13,6 +13,8 @@ from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from dynamometer.base.limits import ITEM_COLLECTION_BYTES_MAX
+
 ENVIRONMENT_PREFIX = "DYNO_"
 CONFIG_VARIABLE = "DYNO_CONFIG"
 CONFIG_FILE = "dyno.toml"
@@ -20,7 +22,6 @@ CONFIG_FILE = "dyno.toml"
 DEFAULT = "default"
 COMMAND_LINE = "command line"
 
-GIB = 1024**3
 
 
 class SettingsError(Exception):
@@ -81,7 +82,7 @@ class Settings:
     )
     replication_secret: str | None = _setting(None, "what this server and its peers know each other by; not shown")
     item_collection_limit_bytes: int = _setting(
-        10 * GIB, "largest item collection of a table with a local secondary index", low=1
+        ITEM_COLLECTION_BYTES_MAX, "largest item collection of a table with a local secondary index", low=1
     )
     shared_world: bool = _setting(
         False, "show every account and region the same tables; otherwise each has its own, as on AWS"

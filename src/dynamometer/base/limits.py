@@ -19,7 +19,6 @@ BATCH_GET_BYTES_MAX = 16 * MIB
 SEARCH_BYTES_MAX = 16 * MIB
 """The results of one SearchVectors."""
 BATCH_WRITE_REQUESTS_MAX = 25
-TRANSACTION_ACTIONS_MAX = 100
 TRANSACTION_BYTES_MAX = 4 * MIB
 TOKEN_SECONDS = 10 * 60
 """How long a transaction's ClientRequestToken is remembered after it finished."""
@@ -28,7 +27,6 @@ REQUEST_BODY_BYTES_MAX = 16 * MIB
 REQUEST_HEADER_BYTES_MAX = 16 * KIB
 RESPONSE_COMPRESSION_BYTES_MIN = 4 * KIB
 
-SEGMENTS_MAX = 1_000_000
 ITEM_COLLECTION_BYTES_MAX = 10 * GIB
 
 assert PARTITION_KEY_BYTES_MAX < 1 << 16, "a partition key's length is kept in two bytes"

@@ -6,8 +6,6 @@ changes nothing. PutItem and its siblings hold one action, a batch many, a trans
 
 from __future__ import annotations
 
-from typing import Any
-
 from dynamometer.base import limits
 from dynamometer.base.errors import ConditionalCheckFailedException, ValidationException
 from dynamometer.engine import stored
@@ -147,8 +145,3 @@ class Check(Action):
     def decide(self, before: Image | None) -> Image | None:
         self.check(before)
         return before
-
-
-def is_write(action: Any) -> bool:
-    """Whether the action can change its item."""
-    return not isinstance(action, Check)

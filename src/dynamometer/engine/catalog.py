@@ -237,6 +237,13 @@ class Catalog:
         self._tell(world, table)
         return self.last_sequence
 
+    def tell(self, follower: Callable[[World, Table], None]) -> None:
+        """Tell `follower` of every table there is, and from now on of each change (see `on_change`)."""
+        self.on_change.append(follower)
+        for world in self.worlds():
+            for table in world.tables.values():
+                follower(world, table)
+
     def _tell(self, world: World, table: Table) -> None:
         for follower in self.on_change:
             follower(world, table)

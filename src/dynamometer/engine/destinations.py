@@ -43,10 +43,7 @@ class Destinations:
         self._mark = (0, 0)
         self._load()
         log.holders.append(self._needed)
-        catalog.on_change.append(self.follow)
-        for world in catalog.worlds():
-            for table in world.tables.values():
-                self.follow(world, table)
+        catalog.tell(self.follow)
 
     def _load(self) -> None:
         tables = {table.number for table in self._catalog.tables()}

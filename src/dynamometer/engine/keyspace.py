@@ -1,7 +1,6 @@
 """Every family of keys in the store, on one page.
 
     family   key                                                                    value
-    format   00 "format"                                                            the format version, ASCII
     serial   00 "serial"                                                            counters [tables, backups ever made]
     catalog  "c" account "/" region "/" table name                                  the table's record, JSON
     token    "i" account "/" region "/" operation "/" token                         a finished transaction, JSON
@@ -30,7 +29,6 @@ range below one (hash, length, partition key).
 
 from __future__ import annotations
 
-FORMAT_KEY = b"\x00format"
 SERIAL_KEY = b"\x00serial"
 
 

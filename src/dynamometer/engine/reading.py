@@ -144,18 +144,20 @@ def _read_fetching(view: View, request: PageRequest) -> Page:
     """A local index that lacks wanted attributes: each entry's item is fetched from the table, and charged too."""
     pairs = view.range(request.start, request.end, request.reverse, request.limit)
     items: list[bytes] = []
-    entry_size, page_size, scanned, count, base_units = 0, 0, 0, 0, 0.0
+    item_sizes: list[int] = []
+    entry_size, page_size, scanned, count = 0, 0, 0, 0
     last = None
     for (key, entry), whole in _with_items(view, request.table, pairs):
         entry_size += stored.size_of(entry)
-        page_size += stored.size_of(whole)
-        base_units += units.read_units(stored.size_of(whole), request.consistent)
+        item_sizes.append(stored.size_of(whole))
+        page_size += item_sizes[-1]
         scanned += 1
         count += _take(whole, request, items)
         if scanned == request.limit or page_size >= limits.PAGE_BYTES:
             last = key, whole
             break
-    return Page(items, count, scanned, units.read_units(entry_size, request.consistent), base_units, last)
+    index_units, base_units = units.reach_back_units(entry_size, item_sizes, request.consistent)
+    return Page(items, count, scanned, index_units, base_units, last)
 
 
 def _with_items(view: View, table: Table, pairs: Iterator[Pair]) -> Iterator[tuple[Pair, bytes]]:

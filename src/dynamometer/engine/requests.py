@@ -27,6 +27,9 @@ from dynamometer.model import values
 
 Body = dict[str, Any]
 
+DUPLICATES = "Provided list of item keys contains duplicates"
+"""What both batches, of items and of statements, say of a key that they have twice."""
+
 
 def table_of(world: World, body: Body) -> Table:
     """The table that a request names, by name or ARN. Raises ResourceNotFoundException."""

@@ -67,10 +67,7 @@ class Streams:
         self._open_by_table: dict[int, Stream] = {}
         self._load()
         log.holders.append(self._needed)
-        catalog.on_change.append(self.follow)
-        for world in catalog.worlds():
-            for table in world.tables.values():
-                self.follow(world, table)
+        catalog.tell(self.follow)
 
     def _load(self) -> None:
         tables = {table.number for table in self._catalog.tables()}

@@ -87,17 +87,6 @@ def parse_projection(kind: str, text: str) -> tuple[Projection, Notes]:
     return parser.projection(), parser.notes
 
 
-def parse_path(text: str) -> Path | None:
-    """A lone path, for tools that take one; None if `text` is anything else."""
-    parser = _Parser("Path", text, frozenset())
-    try:
-        path = parser.path()
-        parser.expect("end")
-    except ValidationException:
-        return None
-    return path
-
-
 class _Level:
     """What stands between one pair of parentheses, so far: disjuncts of conjuncts, and NOTs that wait for theirs."""
 

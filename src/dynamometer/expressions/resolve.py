@@ -24,7 +24,6 @@ from dynamometer.expressions.tree import (
     Remove,
     Set,
     Update,
-    Value,
     calls_of,
     clauses_of,
     operands,
@@ -88,14 +87,6 @@ def paths_of(tree: Condition) -> Iterator[Path]:
         for call in calls_of(clause):
             if call is not clause:
                 yield from (argument for argument in call.arguments if type(argument) is Path)
-
-
-def values_of(tree: Condition) -> Iterator[str]:
-    """The keys of every value of a condition."""
-    for clause in clauses_of(tree):
-        for operand in operands(clause):
-            if type(operand) is Value:
-                yield operand.key
 
 
 def _call(tree: Call, names: Names) -> Call:

@@ -279,19 +279,6 @@ Expression: TypeAlias = (
 )
 
 
-def names_in(expression: Expression) -> list[Name]:
-    """Every path that an expression holds, in written order."""
-    found: list[Name] = []
-    waiting: list[Expression] = [expression]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, Name):
-            found.append(node)
-        else:
-            waiting.extend(reversed(parts_of(node)))
-    return found
-
-
 def parts_of(node: Expression) -> tuple[Expression, ...]:
     """The expressions directly inside another."""
     match node:

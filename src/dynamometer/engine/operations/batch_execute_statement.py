@@ -26,13 +26,12 @@ from dynamometer.engine.actions import Action
 from dynamometer.engine.catalog import Table, World
 from dynamometer.engine.commit import Charge, Commit, Image
 from dynamometer.engine.engine import Answer, Engine
-from dynamometer.engine.operations.batch_write_item import DUPLICATES
 from dynamometer.engine.operations.execute_statement import EXISTS_ELSEWHERE
 from dynamometer.engine.partiql import keys, writes
 from dynamometer.engine.partiql.literals import check_parameters
 from dynamometer.engine.partiql.prepare import Parsed, Prepared, Target, prepare
 from dynamometer.engine.partiql.reads import Query
-from dynamometer.engine.requests import Body, lookup_key
+from dynamometer.engine.requests import DUPLICATES, Body, lookup_key
 
 _MIXED = "Read and write requests together in the same batch is not supported."
 _NEEDS_KEY = "Select statements within BatchExecuteStatement must specify the primary key in the where clause."

@@ -12,11 +12,10 @@ from dynamometer.capacity import units
 from dynamometer.engine import stored
 from dynamometer.engine.catalog import Table, World
 from dynamometer.engine.engine import Answer, Engine
-from dynamometer.engine.requests import Body, check_key_paths, lookup_key, normalise_key, table_named
+from dynamometer.engine.requests import DUPLICATES, Body, check_key_paths, lookup_key, normalise_key, table_named
 from dynamometer.expressions import bind, check_mixing
 
 _KINDS = ("ProjectionExpression",)
-DUPLICATES = "Provided list of item keys contains duplicates"
 
 
 class _Get:

@@ -12,6 +12,7 @@ from dynamometer.engine.catalog import World
 from dynamometer.engine.commit import Commit
 from dynamometer.engine.engine import Answer, Engine
 from dynamometer.engine.requests import (
+    DUPLICATES,
     Body,
     WriteTotals,
     batch_item_key,
@@ -22,7 +23,6 @@ from dynamometer.engine.requests import (
 )
 from dynamometer.model import values
 
-DUPLICATES = "Provided list of item keys contains duplicates"
 ONE_REQUEST = (
     "Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes"
 )

@@ -52,10 +52,7 @@ class Replicator:
         self.messages = Peers(engine, self, self.peers, transport)
         engine.log.pass_by(positions.newest(engine.store))
         engine.log.holders.append(self._needed)
-        engine.catalog.on_change.append(self._follow)
-        for world in engine.catalog.worlds():
-            for table in world.tables.values():
-                self._follow(world, table)
+        engine.catalog.tell(self._follow)
         self._reconcile()
         self._forgetting.clear_away()
 
