@@ -100,7 +100,10 @@ class Update(Action):
             item = update.apply(item, self.bound.values, before is not None)
         elif before is not None:
             return before
-        size = values.item_size(item)
+        if before is not None and update is not None:
+            size = values.changed_size(before.size, before.item, item, update.targets)
+        else:
+            size = values.item_size(item)
         if size > limits.ITEM_BYTES_MAX:
             raise ValidationException(UPDATE_TOO_LARGE)
         after = Image(stored.encode(item, size), item)

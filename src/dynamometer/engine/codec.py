@@ -198,18 +198,35 @@ class Entry:
 class IndexCodec:
     """From an item to its entry in one index."""
 
-    __slots__ = ("_projected", "_schema", "prefix")
+    __slots__ = ("_marks", "_names", "_projected", "_schema", "_simple", "prefix")
 
     def __init__(self, schema: IndexSchema, prefix: bytes) -> None:
         self._schema = schema
         self._projected = schema.projected
         self.prefix = prefix
+        key = schema.key
+        self._names = frozenset(key.names)
+        self._marks = [stored.mark(name) for name in key.names]
+        self._simple = compile_key(key, b"") if len(key.partition) == 1 and len(key.sort) <= 1 else None
+
+    def may_hold(self, value: bytes) -> bool:
+        """False where an item, as it is at rest, surely lacks a key attribute."""
+        return all(mark in value for mark in self._marks)
 
     def position(self, item: Item) -> bytes | None:
         """Where the index keeps the item, without prefix and base key; None if it does not (a sparse index).
 
         Raises IndexKeyError when a key attribute is there but can't be a key.
         """
+        if self._simple is not None and self._names <= item.keys():
+            try:
+                return self._simple(item)
+            except UNUSUAL:
+                pass
+        return self._position(item)
+
+    def _position(self, item: Item) -> bytes | None:
+        """The same for keys of several attributes, and for what is missing or can't be a key."""
         key = self._schema.key
         payloads = []
         for attribute in key.partition + key.sort:

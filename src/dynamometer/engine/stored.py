@@ -26,6 +26,11 @@ def size_of(value: bytes) -> int:
     return int.from_bytes(value[1:BODY], "big")
 
 
+def mark(name: str) -> bytes:
+    """What the bytes of every item contain that has an attribute of this name; others may, too."""
+    return orjson.dumps(name) + b":"
+
+
 def decode(value: bytes) -> dict[str, Any]:
     """The item. Raises StoreCorrupt when the bytes are not an item's."""
     if value[:1] != VERSION:

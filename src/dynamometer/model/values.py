@@ -15,7 +15,7 @@ type is wrong. Sizes follow the developer guide ("DynamoDB item sizes and format
 from __future__ import annotations
 
 from binascii import a2b_base64, b2a_base64
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from typing import Any
 
@@ -253,6 +253,16 @@ def sort_numbers(members: list[str]) -> None:
 def item_size(item: Item) -> int:
     """The size in bytes of a normalised item. Refuses nesting that an update has made too deep."""
     return _entries_size(item, 1)
+
+
+def changed_size(size: int, before: Item, after: Item, names: Iterable[str]) -> int:
+    """The size in bytes of a normalised item that has `size` before and differs in the named attributes at the most."""
+    for name in names:
+        old, new = before.get(name), after.get(name)
+        if old is not new:
+            size -= _entries_size({name: old}, 1) if old is not None else 0
+            size += _entries_size({name: new}, 1) if new is not None else 0
+    return size
 
 
 def value_size(value: AttributeValue, depth: int = 1) -> int:

@@ -260,3 +260,12 @@ def test_both_walks_measure_the_same(item: dict[str, Any]) -> None:
     assert size == values.item_size(item)
     assert size == sum(len(name.encode()) + values.value_size(value) for name, value in item.items())
     assert size == sum(len(name.encode()) + values.normalize_value(value) for name, value in item.items())
+
+
+@given(strategies.items, strategies.items)
+def test_what_changed_tells_the_new_size(before: dict[str, Any], after: dict[str, Any]) -> None:
+    size = values.normalize_item(before)
+    values.normalize_item(after)
+    shared = before | {name: after[name] for name in list(after)[::2]}
+    for item in (after, shared):
+        assert values.changed_size(size, before, item, before.keys() | after.keys()) == values.item_size(item)

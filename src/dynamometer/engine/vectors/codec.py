@@ -50,17 +50,22 @@ class VectorError(IndexKeyError):
 class VectorCodec:
     """From an item to its entry in one vector index."""
 
-    __slots__ = ("_attribute", "_dimensions", "_filters", "_partition", "_projected", "_schema", "prefix")
+    __slots__ = ("_attribute", "_dimensions", "_filters", "_mark", "_partition", "_projected", "_schema", "prefix")
 
     def __init__(self, schema: IndexSchema, prefix: bytes) -> None:
         assert schema.vector is not None
         self._schema = schema
         self._attribute = schema.vector.attribute
+        self._mark = stored.mark(schema.vector.attribute)
         self._dimensions = schema.vector.dimensions
         self._partition = schema.key.partition[0] if schema.key.partition else None
         self._filters = schema.vector.filters
         self._projected = schema.projected
         self.prefix = prefix
+
+    def may_hold(self, value: bytes) -> bool:
+        """False where an item, as it is at rest, surely has no vector."""
+        return self._mark in value
 
     def entry(self, item: Item, base_key: bytes, value: bytes, size: int) -> Entry | None:
         """The entry of an item; None if the index leaves it out. Raises IndexKeyError."""
