@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable
 
 from dynamometer.base.clock import SystemClock
 from dynamometer.base.config import Settings
@@ -24,10 +23,12 @@ class NoStore:
 
     durable_sequence = last_sequence = 0
     failure = None
-    is_paced = False
 
-    def on_durable(self, callback: Callable[[], None]) -> None:
-        """Never called back: no answer waits."""
+    def pace(self, loop: object, on_durable: object) -> None:
+        """No answer waits."""
+
+    def end_pace(self) -> None:
+        """Nothing to do."""
 
 
 def handle(method: str, target: str, headers: dict[bytes, bytes], body: bytes) -> Plain:

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -56,8 +57,10 @@ class Running:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def memory_mib(self) -> float:
-        """Resident memory."""
-        pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])
+        """Resident memory, of the processes that it has started too."""
+        children = [path.read_text().split() for path in Path(f"/proc/{self.pid}/task").glob("*/children")]
+        statms = [Path(f"/proc/{pid}/statm") for pid in (self.pid, *chain.from_iterable(children))]
+        pages = sum(int(path.read_text().split()[1]) for path in statms)
         return pages * os.sysconf("SC_PAGE_SIZE") / 1024**2
 
     def disk_mib(self) -> float:

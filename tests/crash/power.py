@@ -30,12 +30,17 @@ class Power:
         self._notes = notes
         self.environment = {"LD_PRELOAD": str(library), "SYNCED_FILE": str(notes)}
 
-    def cut(self, folder: Path, rng: random.Random) -> int:
-        """Take from the folder's files what was not synced, or a part of it; how many bytes were taken."""
+    def synced(self) -> dict[str, int]:
+        """Up to which byte each file was synced."""
         synced: dict[str, int] = {}
         for line in self._notes.read_text().splitlines():
             size, _, path = line.partition(" ")
             synced[path] = max(synced.get(path, 0), int(size))
+        return synced
+
+    def cut(self, folder: Path, rng: random.Random) -> int:
+        """Take from the folder's files what was not synced, or a part of it; how many bytes were taken."""
+        synced = self.synced()
         taken = 0
         for file in [file for pattern in _APPENDED for file in (folder / "db").glob(pattern)]:
             size = file.stat().st_size

@@ -131,7 +131,16 @@ class Charge:
 class Commit:
     """One storage transaction and what has been staged in it."""
 
-    __slots__ = ("_collection_limit_bytes", "_collections", "_counters", "_log", "_store", "_tables", "transaction")
+    __slots__ = (
+        "_collection_limit_bytes",
+        "_collections",
+        "_counters",
+        "_gathers",
+        "_log",
+        "_store",
+        "_tables",
+        "transaction",
+    )
 
     def __init__(self, store: Any, log: ChangeLog, collection_limit_bytes: int) -> None:
         self._store = store
@@ -141,6 +150,7 @@ class Commit:
         self._collections: dict[bytes, int] = {}
         self._collection_limit_bytes = collection_limit_bytes
         self._tables: list[Table] = []
+        self._gathers = True
 
     def read(self, key: bytes) -> Image | None:
         """The item now kept at `key`."""
@@ -266,6 +276,7 @@ class Commit:
                 if entry is not None:
                     index.insights.accessed(entry.content)
         if index.vectors is not None:
+            self._gathers = False  # the vectors in memory follow what was written
             for entry in (old, new):
                 if entry is not None:
                     index.vectors.touch(entry.key)
@@ -304,7 +315,7 @@ class Commit:
             transaction.add(counters_key, deltas)
         for sizes_key, delta_bytes in self._collections.items():
             transaction.add(sizes_key, (delta_bytes,))
-        sequence = transaction.commit()
+        sequence = transaction.commit(self._gathers)
         for table in self._tables:
             table.last_sequence = sequence
         return sequence

@@ -160,7 +160,8 @@ class Engine:
                 self.run_jobs()
             for chore in self._chores:
                 while chore.work():
-                    pass
+                    # some of it is told to others, so it has to be safe first
+                    self.store.wait_durable(self.store.last_sequence)
             if self.store.last_sequence == before:
                 return
 

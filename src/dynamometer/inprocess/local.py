@@ -74,11 +74,12 @@ class Local:
             if self._is_closed:
                 raise RuntimeError("this Local is closed; make another with dynamometer.local()")
             response = self._service.handle(method, target, headers, body)
+            store, sequence = self.engine.store, response.sequence
             if self.engine.has_work:
                 self._work()
-            store = self.engine.store
-        if response.sequence > store.durable_sequence:
-            store.wait_durable(response.sequence)
+                sequence = store.last_sequence
+        if sequence > store.durable_sequence:
+            store.wait_durable(sequence)
         return response
 
     def _work(self) -> None:

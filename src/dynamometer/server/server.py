@@ -1,6 +1,6 @@
 """The listening socket, all connections, and what is done for all of them at once.
 
-Everything here runs on the event loop's thread, but for `_on_durable`, which the store calls on its own.
+Everything here runs on the event loop's thread.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Protocol
 
 from dynamometer.base.clock import Clock
 from dynamometer.base.config import Settings
-from dynamometer.base.errors import StoreError, where
+from dynamometer.base.errors import where
 from dynamometer.server.answers import Encoder, Response
 from dynamometer.server.connection import Connection
+from dynamometer.storage.interface import Loop
 
 if TYPE_CHECKING:
     import ssl
@@ -31,8 +32,6 @@ REFUSALS_MAX = 256
 """Connections over the limit that may be told so at once; further ones are dropped without a word."""
 STOP_SECONDS_MAX = 10.0
 """How long a stop waits for requests that are being sent, worked on, or answered."""
-SYNC_TURNS_MAX = 16
-"""Turns of the loop that a write waits for company before its sync."""
 JOBS_BUSY_SECONDS = 0.001
 JOBS_IDLE_SECONDS = 0.05
 
@@ -42,13 +41,13 @@ class Durability(Protocol):
 
     durable_sequence: int
     last_sequence: int
-    is_paced: bool
 
     @property
     def failure(self) -> Exception | None: ...
-    def on_durable(self, callback: Callable[[], None]) -> None: ...
+    def pace(self, loop: Loop, on_durable: Callable[[], None]) -> None: ...
+    def end_pace(self) -> None: ...
     def sync_soon(self) -> None: ...
-    def wait_durable(self, sequence: int) -> None: ...
+    def settle(self) -> int: ...
 
 
 class Server:
@@ -77,10 +76,7 @@ class Server:
         self._jobs = jobs
         self._connections: set[Connection] = set()
         self._awaiting: deque[tuple[int, Connection]] = deque()
-        self._wake_is_scheduled = False
         self._sync_is_scheduled = False
-        self._awaiting_before = 0
-        self._turns = 0
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._listener: asyncio.Server | None = None
         self._stop_asked: asyncio.Event
@@ -97,8 +93,7 @@ class Server:
             lambda: Connection(self), self.settings.host, self.settings.port, backlog=ACCEPT_BACKLOG, ssl=self._tls
         )
         self.port = int(self._listener.sockets[0].getsockname()[1])
-        self.store.on_durable(self._on_durable)
-        self.store.is_paced = True
+        self.store.pace(self._loop, self._release)
         self._sweep()
         self._run_jobs()
 
@@ -134,6 +129,7 @@ class Server:
             connection.abort()
         for timer in self._timers.values():
             timer.cancel()
+        self.store.end_pace()
 
     # Connections.
 
@@ -173,43 +169,24 @@ class Server:
             self._loop.call_soon(self._sync)
 
     def _sync(self) -> None:
-        """Ask for one sync, once a turn of the loop brought no further write: each one that comes along is one less."""
-        awaiting = len(self._awaiting)
-        if awaiting != self._awaiting_before and self._turns < SYNC_TURNS_MAX:
-            self._awaiting_before = awaiting
-            self._turns += 1
-            self._loop.call_soon(self._sync)
-            return
-        self._turns = self._awaiting_before = 0
+        """Ask, once a turn of the loop is over, for one sync of all the writes that it brought."""
         self._sync_is_scheduled = False
         self.store.sync_soon()
 
-    def _on_durable(self) -> None:
-        """Called by the store on any thread. One wake serves all answers that one fsync made durable."""
-        if self._wake_is_scheduled:
-            return
-        self._wake_is_scheduled = True
-        try:
-            self._loop.call_soon_threadsafe(self._release)
-        except RuntimeError:
-            log.debug("the loop has ended; nobody waits for the disk any more")
-
     def _release(self) -> None:
         """Let go what has become durable. Connections stand in the order of what they wait for, one entry each."""
-        self._wake_is_scheduled = False
         self._release_up_to(self.store.durable_sequence)
-        if self.store.failure is not None and self._awaiting:
+        if self.store.failure is not None:
             self._settle_failure()
 
     def _settle_failure(self) -> None:
-        """The store takes no more writes. What was committed before may still become durable: ask, once, for all."""
-        try:
-            self.store.wait_durable(max(sequence for sequence, _ in self._awaiting))
-        except StoreError as error:
-            log.error("writes that were not yet acknowledged are lost or may be: %s", error)
-        self._release_up_to(self.store.durable_sequence)
+        """The store takes no more writes. What was written before may still become durable: ask, once, for all."""
+        survived = self.store.settle()
+        self._release_up_to(survived)
+        if self._awaiting:
+            log.error("writes that were not yet acknowledged are lost or may be: %s", self.store.failure)
         while self._awaiting:
-            self._awaiting.popleft()[1].fail(self.store.durable_sequence)
+            self._awaiting.popleft()[1].fail(survived)
 
     def _release_up_to(self, durable: int) -> None:
         awaiting = self._awaiting

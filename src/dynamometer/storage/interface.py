@@ -63,8 +63,11 @@ class Transaction(View, Protocol):
         """
         ...
 
-    def commit(self) -> int:
+    def commit(self, gather: bool = False) -> int:
         """Make all writes visible at once; the sequence number that has to become durable. An empty batch is allowed.
+
+        `gather` allows a paced store to write the batch later, together with others, when a sync is asked for. Should
+        that fail, `failure` says so, and the writes are lost and seen no more: only for what nothing in memory follows.
 
         Raises StoreConflict (run the decision again), StoreUnwritable (nothing was written).
         """
@@ -75,6 +78,14 @@ class Transaction(View, Protocol):
         ...
 
 
+class Loop(Protocol):
+    """The part of an asyncio event loop that a store needs."""
+
+    def add_reader(self, fd: int, callback: Callable[[], None]) -> object: ...
+    def remove_reader(self, fd: int) -> object: ...
+    def call_soon(self, callback: Callable[[], None]) -> object: ...
+
+
 class Store(View, Protocol):
     """A place that keeps ordered bytes."""
 
@@ -82,8 +93,6 @@ class Store(View, Protocol):
     """Every commit up to this number survives a crash."""
     last_sequence: int
     """The number of the newest commit."""
-    is_paced: bool
-    """Set by one who calls `sync_soon` after each round of commits: then commits start no sync by themselves."""
 
     def begin(self) -> Transaction: ...
 
@@ -99,19 +108,31 @@ class Store(View, Protocol):
         """Remove every key with start <= key < end; the commit's sequence number."""
         ...
 
-    def on_durable(self, callback: Callable[[], None]) -> None:
-        """Have `callback` called, on any thread, when `durable_sequence` has grown or the store has failed.
+    def wait_durable(self, sequence: int) -> None:
+        """Block until `sequence` is durable. Raises StoreUnwritable when it never will be."""
+        ...
 
-        A commit that is durable when `commit` returns calls nobody.
+    def pace(self, loop: Loop, on_durable: Callable[[], None]) -> None:
+        """From now on, until `end_pace`, one event loop is all that uses the store, and asks for syncs by `sync_soon`.
+
+        The loop calls `on_durable` when `durable_sequence` has grown after that, or the store has failed.
         """
         ...
 
-    def sync_soon(self) -> None:
-        """Have everything that is committed by now made durable; does not wait."""
+    def end_pace(self) -> None:
+        """Let go of the loop. Commits become durable by `wait_durable` and `close` again."""
         ...
 
-    def wait_durable(self, sequence: int) -> None:
-        """Block until `sequence` is durable. Raises StoreUnwritable when it never will be."""
+    def sync_soon(self) -> None:
+        """In a paced store: have everything that is committed by now made durable; does not wait."""
+        ...
+
+    def settle(self) -> int:
+        """After a failure: make durable what can be, and give up the rest. The number of the last commit that is safe.
+
+        Whoever waits for a later one has to be told before anything else is read: after this nothing may seem to
+        wait, because what could not be written is seen no more.
+        """
         ...
 
     @property

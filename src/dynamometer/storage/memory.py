@@ -18,7 +18,7 @@ from weakref import WeakSet
 from sortedcontainers import SortedDict
 
 from dynamometer.storage.counters import pack, plus, unpack
-from dynamometer.storage.interface import Pair
+from dynamometer.storage.interface import Loop, Pair
 
 _PIECE = 64
 """How many pairs of a range are read at once, unless the caller expects more."""
@@ -32,7 +32,6 @@ class MemoryStore:
     def __init__(self) -> None:
         self.last_sequence = 0
         self.durable_sequence = 0
-        self.is_paced = False
         self._data: Any = SortedDict()
         self._unfinished: WeakSet[_Range] = WeakSet()
 
@@ -83,8 +82,11 @@ class MemoryStore:
             self._data = SortedDict([pair for pair in data.items() if not start <= pair[0] < end])
         return self._committed()
 
-    def on_durable(self, callback: Callable[[], None]) -> None:
+    def pace(self, loop: Loop, on_durable: Callable[[], None]) -> None:
         """Nothing to do: no commit becomes durable later than it returns."""
+
+    def end_pace(self) -> None:
+        """Nothing to do."""
 
     def sync_soon(self) -> None:
         """Nothing to sync."""
@@ -92,6 +94,9 @@ class MemoryStore:
     def wait_durable(self, sequence: int) -> None:
         if sequence > self.last_sequence:
             raise ValueError(f"commit {sequence} was never made: the last one is {self.last_sequence}")
+
+    def settle(self) -> int:
+        return self.durable_sequence
 
     def close(self) -> None:
         """Nothing to make durable."""
@@ -151,7 +156,7 @@ class MemoryTransaction:
         gathered = self._deltas.get(key)
         self._deltas[key] = deltas if gathered is None else plus(gathered, deltas)
 
-    def commit(self) -> int:
+    def commit(self, gather: bool = False) -> int:
         sequence = self._store._apply(self._writes, self._deltas)
         self.rollback()
         return sequence

@@ -1,11 +1,13 @@
 """The embedded persistent store: RocksDB in a folder that one process owns.
 
-One thread reads and writes; a thread of its own syncs the log (see `durability`).
+One thread reads and writes; who syncs the log is told in `durability`.
 
 - Durability "fsync": a commit is durable after the log's sync, one sync serving all commits that wait. "os": a commit
   counts as durable once the operating system has it. It survives the end of the process however violent, and is lost
   when the machine loses power.
-- A transaction reads the store as it is: it doesn't see its own writes, which go straight into the batch.
+- A paced store gathers commits that allow it, and writes them to RocksDB as one batch when a sync is asked for: that
+  costs half of writing each by itself. Until then `get` finds them in a dict; a range has them written first.
+- A transaction reads the store as it is: it doesn't see its own writes.
 - Counters are read once and then kept in memory; a commit writes their new values in its batch.
 - Every error of RocksDB is turned into one of ours here, and nowhere else.
 
@@ -45,6 +47,7 @@ from dynamometer.storage.counters import pack, plus, unpack
 from dynamometer.storage.durability import GroupCommit
 from dynamometer.storage.folder import Folder
 from dynamometer.storage.interface import Pair
+from dynamometer.storage.sync_process import SyncProcess
 
 log = logging.getLogger(__name__)
 
@@ -54,52 +57,68 @@ DURABILITIES = ("fsync", "os")
 _CACHE_BYTES = 64 << 20
 _MEMTABLE_BYTES = 32 << 20
 _CACHED_COUNTER_ROWS = 10_000
+_GATHERED_KEYS_MAX = 512
 _PIECE = 256
 """How many pairs a range over a snapshot reads at once."""
 _ROCKSDB_FILE = re.compile(r"[\w/.-]*(?:\d{6}\.(?:sst|log)|MANIFEST-\d{6}|CURRENT)\b")
 
 
-class _Reads:
-    """Reads of the database as it is."""
+class RocksStore(GroupCommit):
+    """Ordered bytes in a RocksDB database."""
 
-    __slots__ = ("_explain", "_get", "_iter")
+    def __init__(self, path: str | os.PathLike[str], durability: str = "fsync", salvage: bool = False) -> None:
+        if durability not in DURABILITIES:
+            raise ValueError(f"durability is one of {', '.join(DURABILITIES)}, not {durability!r}")
+        self._folder = Folder(path, "rocksdb", FORMAT_VERSION)
+        self.path = self._folder.path
+        try:
+            self._db = self._open(salvage)
+            self._check_sequence(salvage)
+            self._folder.finish()
+        except BaseException:
+            self._folder.close()
+            raise
+        self._get = self._db.get
+        self._rows: dict[bytes, list[int]] = {}
+        self._gathered: dict[bytes, bytes | None] = {}
+        self._write_options = WriteOptions()
+        self._closed = False
+        is_synced = durability == "fsync"
+        GroupCommit.__init__(self, self._sync_log, (lambda: SyncProcess(self._folder.data)) if is_synced else None)
 
-    def __init__(
-        self,
-        get: Callable[[Any], Any],
-        iterator: Callable[[ReadOptions], Any],
-        explain: Callable[[Exception], Exception],
-    ) -> None:
-        self._get = get
-        self._iter = iterator
-        self._explain = explain
+    # Reads.
 
     def get(self, key: bytes) -> bytes | None:
+        if key in self._gathered:
+            return self._gathered[key]
         try:
-            return self._get(key)  # type: ignore[no-any-return]
+            return self._get(key)
         except Exception as error:
-            raise self._explain(error) from error
+            raise self._explain_read(error) from error
 
     def multi_get(self, keys: Sequence[bytes]) -> list[bytes | None]:
         try:
-            return self._get(list(keys))  # type: ignore[no-any-return]
+            values: Any = self._get(list(keys))
         except Exception as error:
-            raise self._explain(error) from error
+            raise self._explain_read(error) from error
+        get = self._gathered.get
+        return [get(key, value) for key, value in zip(keys, values, strict=True)]
 
     def range(self, start: bytes, end: bytes, reverse: bool = False, limit: int = 0) -> Iterator[Pair]:
         if start >= end:
             return iter(())
+        self._write_gathered()
         try:
             options = ReadOptions()
             options.set_iterate_upper_bound(end)
-            iterator = self._iter(options)
+            iterator = self._db.iter(options)
             if reverse:
                 iterator.seek_to_last()
                 return self._backwards(iterator, start, options)
             iterator.seek(start)
             return self._forwards(iterator, options)
         except Exception as error:
-            raise self._explain(error) from error
+            raise self._explain_read(error) from error
 
     # RocksDB reads the upper bound from the bytes that the options refer to, and rocksdict 0.3.29 doesn't keep those
     # alive for it. So the options stay in the frame for as long as the iterator is used.
@@ -126,54 +145,89 @@ class _Reads:
         try:
             iterator.status()
         except Exception as error:
-            raise self._explain(error) from error
-
-
-class RocksStore(GroupCommit, _Reads):
-    """Ordered bytes in a RocksDB database."""
-
-    def __init__(self, path: str | os.PathLike[str], durability: str = "fsync", salvage: bool = False) -> None:
-        if durability not in DURABILITIES:
-            raise ValueError(f"durability is one of {', '.join(DURABILITIES)}, not {durability!r}")
-        self._folder = Folder(path, "rocksdb", FORMAT_VERSION)
-        self.path = self._folder.path
-        try:
-            self._db = self._open(salvage)
-            self._check_sequence(salvage)
-            self._folder.finish()
-        except BaseException:
-            self._folder.close()
-            raise
-        self._rows: dict[bytes, list[int]] = {}
-        self._write_options = WriteOptions()
-        self._closed = False
-        _Reads.__init__(self, self._db.get, self._db.iter, self._explain_read)
-        GroupCommit.__init__(self, self._sync_log, at_once=durability == "os")
-
-    def begin(self) -> RocksTransaction:
-        return RocksTransaction(self)
+            raise self._explain_read(error) from error
 
     def counters(self, key: bytes, width: int) -> list[int]:
         row = self._row(key)
         return row + [0] * (width - len(row))
 
+    def _row(self, key: bytes) -> list[int]:
+        row = self._rows.get(key)
+        if row is None:
+            row = unpack(self.get(key))
+            if len(self._rows) >= _CACHED_COUNTER_ROWS:
+                self._rows.clear()
+            self._rows[key] = row
+        return row
+
     def snapshot(self) -> RocksSnapshot:
+        self._write_gathered()
         return RocksSnapshot(self._db.iter(), self._explain_read)
+
+    # Writes.
+
+    def begin(self) -> RocksTransaction:
+        return RocksTransaction(self)
 
     def delete_range(self, start: bytes, end: bytes) -> int:
         if start >= end:
             return self.last_sequence
+        self._write_gathered()
         batch = WriteBatch(raw_mode=True)
         batch.delete_range(start, end)
         self._rows = {key: row for key, row in self._rows.items() if not start <= key < end}
-        return self._write(batch)
+        self._write(batch)
+        return self.committed()
+
+    def _commit(self, writes: dict[bytes, bytes | None], gather: bool) -> int:
+        if self.failure is not None:
+            raise self.failure
+        gathers = gather and self._process is not None and len(self._gathered) < _GATHERED_KEYS_MAX
+        self._gathered.update(writes)
+        if not gathers:
+            self._write_gathered()
+        return self.committed(is_written=not gathers)
+
+    def _write_gathered(self) -> None:
+        """Write what was gathered as one batch. Where that fails, it is lost as a whole."""
+        gathered = self._gathered
+        if not gathered:
+            return
+        batch = WriteBatch(raw_mode=True)
+        put, delete = batch.put, batch.delete
+        for key, value in gathered.items():
+            if value is not None:
+                put(key, value)
+            else:
+                delete(key)
+        gathered.clear()
+        self._write(batch)
+        self.written()
+
+    def _write(self, batch: WriteBatch) -> None:
+        if self.failure is not None:
+            raise self.failure
+        try:
+            self._db.write(batch, self._write_options)
+        except Exception as error:
+            self._rows.clear()
+            raise self.refuse_writes(self._explain_write(error)) from error
+
+    def _sync_log(self) -> None:
+        try:
+            self._db.flush_wal(True)
+        except Exception as error:
+            raise self._explain_write(error) from error
+
+    # The folder.
 
     def close(self) -> None:
         if self._closed:
             return
         self._closed = True
         try:
-            self.stop_syncing()
+            self.end_pace()
+            self.wait_durable(self.last_sequence)
             self._folder.witness(self._db.latest_sequence_number())
         finally:
             self._let_go()
@@ -203,30 +257,6 @@ class RocksStore(GroupCommit, _Reads):
             )
         self._folder.witness(sequence)
 
-    def _row(self, key: bytes) -> list[int]:
-        row = self._rows.get(key)
-        if row is None:
-            row = unpack(self.get(key))
-            if len(self._rows) >= _CACHED_COUNTER_ROWS:
-                self._rows.clear()
-            self._rows[key] = row
-        return row
-
-    def _write(self, batch: WriteBatch) -> int:
-        if self.failure is not None:
-            raise self.failure
-        try:
-            self._db.write(batch, self._write_options)
-        except Exception as error:
-            raise self.refuse_writes(self._explain_write(error)) from error
-        return self.committed()
-
-    def _sync_log(self) -> None:
-        try:
-            self._db.flush_wal(True)
-        except Exception as error:
-            raise self._explain_write(error) from error
-
     def _let_go(self) -> None:
         """Close the database. Where it can't tidy up any more, on a full disk, everything still is in the log."""
         try:
@@ -241,52 +271,52 @@ class RocksStore(GroupCommit, _Reads):
         return _explain(error, self.path, StoreUnwritable)
 
 
-class RocksTransaction(_Reads):
-    """Reads of the store as it is, and a batch that is written by `commit`."""
+class RocksTransaction:
+    """Reads of the store as it is, and the writes that wait for `commit`."""
 
-    __slots__ = ("_batch", "_deleted", "_deltas", "_store")
+    __slots__ = ("_deleted", "_deltas", "_store", "_writes", "get")
 
     def __init__(self, store: RocksStore) -> None:
         self._store = store
-        self._get = store._get
-        self._iter = store._iter
-        self._explain = store._explain
-        self._batch = WriteBatch(raw_mode=True)
+        self.get = store.get
+        self._writes: dict[bytes, bytes | None] = {}
         self._deltas: dict[bytes, Sequence[int]] = {}
         self._deleted: list[bytes] = []
 
+    def multi_get(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        return self._store.multi_get(keys)
+
+    def range(self, start: bytes, end: bytes, reverse: bool = False, limit: int = 0) -> Iterator[Pair]:
+        return self._store.range(start, end, reverse, limit)
+
     def put(self, key: bytes, value: bytes) -> None:
-        self._batch.put(key, value)
+        self._writes[key] = value
 
     def delete(self, key: bytes) -> None:
-        self._batch.delete(key)
+        self._writes[key] = None
         self._deleted.append(key)
 
     def add(self, key: bytes, deltas: Sequence[int]) -> None:
         gathered = self._deltas.get(key)
         self._deltas[key] = deltas if gathered is None else plus(gathered, deltas)
 
-    def commit(self) -> int:
+    def commit(self, gather: bool = False) -> int:
         store = self._store
-        batch = self._batch
+        writes = self._writes
         rows = {}
         for key, deltas in self._deltas.items():
             rows[key] = row = plus(store._row(key), deltas)
-            if any(row):
-                batch.put(key, pack(row))
-            else:
-                batch.delete(key)
-        sequence = store._write(batch) if batch.len() else store.last_sequence
+            writes[key] = pack(row) if any(row) else None
+        sequence = store._commit(writes, gather) if writes else store.last_sequence
         for key in self._deleted:
             store._rows.pop(key, None)
         store._rows.update(rows)
-        self.rollback()
         return sequence
 
     def rollback(self) -> None:
-        self._batch = WriteBatch(raw_mode=True)
-        self._deltas = {}
-        self._deleted = []
+        self._writes.clear()
+        self._deltas.clear()
+        self._deleted.clear()
 
 
 class RocksSnapshot:

@@ -60,6 +60,19 @@ def _overwrite_freed(size: int) -> None:
     del junk
 
 
+class _StillLoop:
+    """A loop that never turns: what the store would be told of has to be asked for."""
+
+    def add_reader(self, fd: int, callback: Callable[[], None]) -> None:
+        pass
+
+    def remove_reader(self, fd: int) -> None:
+        pass
+
+    def call_soon(self, callback: Callable[[], None]) -> None:
+        pass
+
+
 def check_backend(make: MakeStore, reopen: Reopen | None = None, examples: int = 100, steps: int = 40) -> None:
     """Raise what fails first: an assertion with the steps that lead to it. `make` gives a new, empty store.
 
@@ -89,16 +102,18 @@ class BackendMachine(RuleBasedStateMachine):
         self._ranges: list[tuple[Iterator[Pair], list[Pair]]] = []
         self._sequence = 0
 
-    @initialize()
-    def open(self) -> None:
+    @initialize(is_paced=st.booleans())
+    def open(self, is_paced: bool) -> None:
         self._store = self._make()
+        self._is_paced = is_paced
+        self._pace()
         self._sequence = self._store.last_sequence
         assert list(self._store.range(b"", _AFTER_ALL_KEYS)) == [], "a new store is empty"
 
     # Writes
 
-    @rule(writes=_writes)
-    def commit(self, writes: list[tuple[str, bytes, Any]]) -> None:
+    @rule(writes=_writes, gather=st.booleans())
+    def commit(self, writes: list[tuple[str, bytes, Any]], gather: bool) -> None:
         transaction = self._store.begin()
         before = self._all()
         for kind, key, argument in writes:
@@ -109,7 +124,7 @@ class BackendMachine(RuleBasedStateMachine):
             else:
                 transaction.add(key, argument)
             assert transaction.get(key) == before.get(key), "a transaction reads what was committed, not its own writes"
-        self._committed(transaction.commit(), grown=bool(writes))
+        self._committed(transaction.commit(gather), grown=bool(writes))
         self._apply(writes)
 
     @rule(writes=_writes, forget=st.booleans())
@@ -177,9 +192,11 @@ class BackendMachine(RuleBasedStateMachine):
     # Durability
 
     @rule()
+    def sync_soon(self) -> None:
+        self._store.sync_soon()
+
+    @rule()
     def wait_durable(self) -> None:
-        called: list[int] = []
-        self._store.on_durable(lambda: called.append(1))
         self._store.wait_durable(self._sequence)
         assert self._store.durable_sequence >= self._sequence
 
@@ -190,6 +207,7 @@ class BackendMachine(RuleBasedStateMachine):
         self._forget_views()
         self._store.close()
         self._store = self._reopen(self._store)
+        self._pace()
         self._sequence = self._store.last_sequence
         assert list(self._store.range(b"", _AFTER_ALL_KEYS)) == sorted(self._all().items()), "closing keeps everything"
 
@@ -229,6 +247,10 @@ class BackendMachine(RuleBasedStateMachine):
     @staticmethod
     def _expected(model: dict[bytes, bytes], start: bytes, end: bytes, reverse: bool) -> list[Pair]:
         return sorted(((key, value) for key, value in model.items() if start <= key < end), reverse=reverse)
+
+    def _pace(self) -> None:
+        if self._is_paced:
+            self._store.pace(_StillLoop(), lambda: None)
 
     def _forget_views(self) -> None:
         self._snapshots.clear()

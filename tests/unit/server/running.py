@@ -20,6 +20,9 @@ from dynamometer.server.server import Server, new_event_loop
 SECONDS = 10.0
 """How long a client waits for what must come."""
 
+ALL = 1 << 60
+"""A sequence number after all that a test uses."""
+
 
 @dataclass
 class Response:
@@ -38,18 +41,20 @@ class FakeStore:
         self.syncs_asked = 0
         self.failure: Exception | None = None
         self.rest_is_lost = True
-        self._callbacks: list[Callable[[], None]] = []
 
-    def on_durable(self, callback: Callable[[], None]) -> None:
-        self._callbacks.append(callback)
+    def pace(self, loop: Any, on_durable: Callable[[], None]) -> None:
+        self.is_paced, self._loop, self._on_durable = True, loop, on_durable
+
+    def end_pace(self) -> None:
+        self.is_paced = False
 
     def sync_soon(self) -> None:
         self.syncs_asked += 1
 
-    def wait_durable(self, sequence: int) -> None:
-        if self.rest_is_lost:
-            raise StoreUnwritable("the disk is gone")
-        self.durable_sequence = max(self.durable_sequence, sequence)
+    def settle(self) -> int:
+        if not self.rest_is_lost:
+            self.durable_sequence = ALL
+        return self.durable_sequence
 
     def make_durable(self, sequence: int) -> None:
         self.durable_sequence = sequence
@@ -61,8 +66,7 @@ class FakeStore:
         self._notify()
 
     def _notify(self) -> None:
-        for callback in self._callbacks:
-            callback()
+        self._loop.call_soon_threadsafe(self._on_durable)
 
 
 class EchoService:

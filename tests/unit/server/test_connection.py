@@ -118,16 +118,14 @@ def test_answers_keep_their_order_and_never_come_before_their_write_is_durable(
     assert len(answered) == len(sequences)
 
 
-def test_one_sync_is_asked_for_all_writes_that_come_along() -> None:
+def test_one_sync_is_asked_for_all_writes_of_a_turn_of_the_loop() -> None:
     turns: list[Any] = []
     connection, _, server, store = connect()
     other, _ = Connection(server), FakeTransport()
     other.connection_made(FakeTransport())
     server._loop.call_soon = turns.append  # type: ignore[method-assign,assignment]
     connection.data_received(request(b"a", "X-Sequence: 1"))
-    turns.pop()()  # a turn in which a write came
     other.data_received(request(b"b", "X-Sequence: 2"))
-    turns.pop()()  # and another one
     assert store.syncs_asked == 0
-    turns.pop()()  # a turn that brought none
+    turns.pop()()
     assert (store.syncs_asked, turns) == (1, [])

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import resource
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
-from threading import Event
+from typing import Any
 
 import pytest
 
@@ -150,8 +152,6 @@ def test_two_processes_cannot_share_a_folder(store: RocksStore) -> None:
 
 def test_a_failed_sync_refuses_writes_and_keeps_reading(store: RocksStore, monkeypatch: pytest.MonkeyPatch) -> None:
     store.wait_durable(put(store, b"a", b"1"))
-    told = Event()
-    store.on_durable(told.set)
 
     def fail() -> None:
         raise store._explain_write(Exception("IO error: While fdatasync: 000004.log: Input/output error"))
@@ -160,7 +160,6 @@ def test_a_failed_sync_refuses_writes_and_keeps_reading(store: RocksStore, monke
     sequence = put(store, b"b", b"2")
     with pytest.raises(StoreUnwritable, match="see that the disk works"):
         store.wait_durable(sequence)
-    assert told.wait(10)
     assert store.durable_sequence == sequence - 1
     with pytest.raises(StoreUnwritable):
         put(store, b"c", b"3")
@@ -205,6 +204,77 @@ except StoreUnwritable:
     store = RocksStore(tmp_path)
     assert len(list(store.range(b"0", b"9"))) == store.counters(b"n", 1)[0] == acknowledged
     store.close()
+
+
+def gather(store: RocksStore, key: bytes, value: bytes) -> int:
+    transaction = store.begin()
+    transaction.put(key, value)
+    transaction.add(b"n", [1])
+    return transaction.commit(gather=True)
+
+
+@asynccontextmanager
+async def paced(store: RocksStore) -> AsyncIterator[asyncio.Event]:
+    told = asyncio.Event()
+    store.pace(asyncio.get_running_loop(), told.set)
+    yield told
+    store.end_pace()
+
+
+def test_gathered_commits_are_seen_and_written_when_a_sync_is_asked_for(store: RocksStore) -> None:
+    async def run() -> None:
+        async with paced(store) as told:
+            gather(store, b"a", b"1")
+            sequence = gather(store, b"b", b"2")
+            assert store.get(b"a") == b"1"
+            assert store.multi_get([b"b", b"c"]) == [b"2", None]
+            assert store.counters(b"n", 1) == [2]
+            assert store.written_sequence < sequence
+            store.sync_soon()
+            await asyncio.wait_for(told.wait(), 10)
+            assert store.durable_sequence == sequence
+
+    asyncio.run(run())
+    assert list(store.range(b"a", b"c")) == [(b"a", b"1"), (b"b", b"2")]
+
+
+def test_only_a_paced_store_gathers(store: RocksStore) -> None:
+    assert gather(store, b"a", b"1") == store.written_sequence
+
+
+def test_gathered_commits_that_cannot_be_written_are_lost_and_seen_no_more(
+    store: RocksStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Full:
+        def write(self, *_: object) -> None:
+            raise Exception("IO error: No space left on device: While appending to file: 4.log")
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(database, name)
+
+    database = store._db
+
+    async def run() -> None:
+        async with paced(store) as told:
+            safe = gather(store, b"a", b"1")
+            list(store.range(b"a", b"b"))  # has it written
+            monkeypatch.setattr(store, "_db", Full())
+            lost = gather(store, b"b", b"2")
+            assert store.get(b"b") == b"2"
+            store.sync_soon()
+            await asyncio.wait_for(told.wait(), 10)
+            assert "disk is full" in str(store.failure)
+            assert store.get(b"b") is None
+            assert store.counters(b"n", 1) == [1]
+            with pytest.raises(StoreUnwritable, match="disk is full"):
+                store.wait_durable(lost)
+            with pytest.raises(StoreUnwritable, match="disk is full"):
+                gather(store, b"c", b"3")
+            assert store.settle() == safe
+            assert store.durable_sequence == lost, "nobody has to wait for what is gone"
+            assert store.get(b"a") == b"1"
+
+    asyncio.run(run())
 
 
 @pytest.mark.parametrize(

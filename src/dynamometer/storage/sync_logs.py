@@ -1,0 +1,69 @@
+"""The program of the sync process: syncs the logs of a folder whenever it is asked to. Imports nothing of ours.
+
+    python -I -S sync_logs.py FOLDER
+
+Each byte on standard input asks for one sync of all that was written before. Each is answered with one byte on
+standard output: 0, or the error number of what failed, after which the program ends. It also ends with its input.
+
+RocksDB hands every write to the operating system before it returns, so whoever syncs the file makes it durable. The
+files are looked for at each request: a write may have begun a new log. A log that is gone meanwhile has been written
+to a table file, which RocksDB syncs by itself.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import sys
+from contextlib import suppress
+
+datasync = getattr(os, "fdatasync", os.fsync)
+
+
+class Logs:
+    """The open log files of a folder."""
+
+    def __init__(self, folder: str) -> None:
+        self._directory = os.open(folder, os.O_RDONLY)
+        self._opened: dict[str, int] = {}
+
+    def sync(self) -> None:
+        """Make durable what the logs hold now. Raises OSError."""
+        names = {name for name in os.listdir(self._directory) if name.endswith(".log")}  # noqa: PTH208 (iterdir knows no descriptors)
+        for name in self._opened.keys() - names:
+            os.close(self._opened.pop(name))
+        new = names - self._opened.keys()
+        for name in new:
+            with suppress(FileNotFoundError):
+                self._opened[name] = os.open(name, os.O_RDONLY, dir_fd=self._directory)
+        for file in self._opened.values():
+            datasync(file)
+        if new:
+            self._sync_names()
+
+    def _sync_names(self) -> None:
+        try:
+            os.fsync(self._directory)
+        except OSError as error:
+            # Some file systems can't sync a folder, and say so.
+            if error.errno != errno.EINVAL:
+                raise
+
+
+def main() -> None:
+    """Answer until the other end is closed. Signals to the group are for the server, which still needs this process."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    logs = Logs(sys.argv[1])
+    while os.read(0, 1):
+        try:
+            logs.sync()
+        except OSError as error:
+            os.write(1, bytes([error.errno or errno.EIO]))
+            return
+        os.write(1, b"\0")
+
+
+if __name__ == "__main__":
+    main()
