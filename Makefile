@@ -29,6 +29,7 @@ test: $(INSTALLED) ## run the tests, but for the long runs
 
 lint: $(INSTALLED) ## style, types, and which package imports which
 	$(BIN)/ruff check src tests bench
+	$(BIN)/ruff format --check src tests bench
 	$(BIN)/mypy --strict src
 	$(BIN)/lint-imports --no-cache
 

@@ -136,8 +136,7 @@ def batch_write(number: int) -> Body:
     """25 orders of one customer in one request, each with an attribute that no other request has."""
     customer = {"S": f"BATCH#{number:05d}"}
     return batch(
-        item(number * 25 + line, {"pk": customer, "sk": {"S": f"ORDER#2025-03-14#{line:06d}"}})
-        | {"trace": {"S": MARK}}
+        item(number * 25 + line, {"pk": customer, "sk": {"S": f"ORDER#2025-03-14#{line:06d}"}}) | {"trace": {"S": MARK}}
         for line in range(25)
     )
 

@@ -131,9 +131,7 @@ def test_everything_is_counted_once(tmp_path: Path) -> None:
     arn, put_arn = lives.run(begin)
     imported = lives.until(described("DescribeImport", "ImportTableDescription", "ImportStatus", ImportArn=arn))
     put = lives.until(
-        described(
-            "DescribeBulkOperation", "BulkOperationDescription", "BulkOperationStatus", BulkOperationArn=put_arn
-        )
+        described("DescribeBulkOperation", "BulkOperationDescription", "BulkOperationStatus", BulkOperationArn=put_arn)
     )
     print(f"{lives.kills} kills")
     assert (imported["ProcessedItemCount"], imported["ErrorCount"]) == (OBJECTS * (RECORDS + 1), OBJECTS)

@@ -23,7 +23,6 @@ DEFAULT = "default"
 COMMAND_LINE = "command line"
 
 
-
 class SettingsError(Exception):
     """A setting can't be used; the message names it, where it came from, and what is allowed."""
 

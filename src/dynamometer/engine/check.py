@@ -123,9 +123,7 @@ class Checker:
             yield Finding(where, "it is kept under a key that is not its own")
         return item
 
-    def _entry(
-        self, index: Index, item: Item, key: bytes, value: bytes, where: str
-    ) -> Iterator[Finding] | Any:
+    def _entry(self, index: Index, item: Item, key: bytes, value: bytes, where: str) -> Iterator[Finding] | Any:
         """The entry that the item should have; a finding when the index has another one."""
         try:
             entry: Entry | None = index.codec.entry(item, key, value, stored.size_of(value))

@@ -1,8 +1,8 @@
 """`dyno check` of what is kept of changes: when items expire, and the change log.
 
-    due        every item of a table with a time to live is under its second, and every such entry has its item
-    log        entries are readable, and the newest entry of an item that a stream has followed says what the item is
-    streams    their records are readable, and those of deliveries to Kinesis
+due        every item of a table with a time to live is under its second, and every such entry has its item
+log        entries are readable, and the newest entry of an item that a stream has followed says what the item is
+streams    their records are readable, and those of deliveries to Kinesis
 """
 
 from __future__ import annotations

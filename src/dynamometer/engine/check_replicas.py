@@ -1,9 +1,9 @@
 """`dyno check` of global tables: versions, graves, positions and lost updates.
 
-    versions    belong to a replica, and one without an item has its grave
-    graves      have a version
-    positions   are a replica's, for regions that its global table has
-    conflicts   can be read
+versions    belong to a replica, and one without an item has its grave
+graves      have a version
+positions   are a replica's, for regions that its global table has
+conflicts   can be read
 """
 
 from __future__ import annotations

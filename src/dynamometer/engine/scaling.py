@@ -78,9 +78,7 @@ def settings(record: TableRecord, kind: str, index: str = "") -> Body:
         "MinimumUnits": scaling.minimum,
         "MaximumUnits": scaling.maximum,
         "AutoScalingRoleArn": f"arn:aws:iam::{record.account}:role/{_ROLE}",
-        "ScalingPolicies": [
-            {"PolicyName": scaling.policy, "TargetTrackingScalingPolicyConfiguration": configuration}
-        ],
+        "ScalingPolicies": [{"PolicyName": scaling.policy, "TargetTrackingScalingPolicyConfiguration": configuration}],
     }
 
 

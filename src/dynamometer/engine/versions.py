@@ -78,9 +78,7 @@ def stamp(
     return sequence, value
 
 
-def keep(
-    transaction: Transaction, table: int, place: bytes, sequence: int, value: bytes, is_deletion: bool
-) -> None:
+def keep(transaction: Transaction, table: int, place: bytes, sequence: int, value: bytes, is_deletion: bool) -> None:
     """Stage an item's version, and its grave if there is no item any more."""
     transaction.put(keyspace.version_prefix(table) + place, value)
     if is_deletion:

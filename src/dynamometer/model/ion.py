@@ -125,9 +125,7 @@ _token = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_simple_member = re.compile(
-    r"""\s*([A-Za-z_][A-Za-z0-9_]*)\s*:\s*(?:"([^"\\\n]*)"|(-?[0-9][0-9.d]*))\s*([,}])"""
-).match
+_simple_member = re.compile(r"""\s*([A-Za-z_][A-Za-z0-9_]*)\s*:\s*(?:"([^"\\\n]*)"|(-?[0-9][0-9.d]*))\s*([,}])""").match
 """A whole member of the kind that most are: a plain name, and a string without escapes or a number."""
 _number = re.compile(r"-?(?:0|[1-9](?:_?[0-9])*)(?:\.(?:[0-9](?:_?[0-9])*)?)?(?:[dDeE][+-]?[0-9]+)?").fullmatch
 _radix = re.compile(r"(-?)0([xXbB])([0-9A-Fa-f_]+)").fullmatch

@@ -175,9 +175,7 @@ class S3Sink:
 
     def _send_part(self, number: int, part: bytes) -> str:
         with _explained(self._store.url):
-            answer = self._store.client.upload_part(
-                **self._place, UploadId=self._upload, PartNumber=number, Body=part
-            )
+            answer = self._store.client.upload_part(**self._place, UploadId=self._upload, PartNumber=number, Body=part)
         return str(answer["ETag"])
 
     def finish(self) -> str:

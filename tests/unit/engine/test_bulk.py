@@ -120,7 +120,7 @@ def test_conditions_in_ion(made: Buckets) -> None:
     made.write(
         "in/a",
         '{Item:{p:"p0",s:0,n:1},ConditionExpression:"#t = :v",ExpressionAttributeNames:{\'#t\':"text"},'
-        'ExpressionAttributeValues:{\':v\':"other"}}'
+        "ExpressionAttributeValues:{':v':\"other\"}}"
         '{Item:{p:"p0",s:0,n:2},ConditionExpression:"#t = :v",ExpressionAttributeNames:{\'#t\':"text"},'
         "ExpressionAttributeValues:{':v':\"\"}}",
     )

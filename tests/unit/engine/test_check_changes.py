@@ -13,9 +13,7 @@ from tests.unit.engine.streaming import Streaming
 def at() -> Streaming:
     made = Streaming()
     made.create()
-    made.client.update_time_to_live(
-        TableName="tab", TimeToLiveSpecification={"Enabled": True, "AttributeName": "ttl"}
-    )
+    made.client.update_time_to_live(TableName="tab", TimeToLiveSpecification={"Enabled": True, "AttributeName": "ttl"})
     made.db.catch_up()
     made.put("a", ttl={"N": "1700001000"})
     made.put("b")

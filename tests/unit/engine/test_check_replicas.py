@@ -52,7 +52,7 @@ def test_a_grave_without_a_version(replicas: Replicas) -> None:
 def test_what_can_not_be_read_and_what_belongs_to_nobody(replicas: Replicas) -> None:
     change(replicas, only(replicas, *keyspace.version_range()), b"?")
     change(replicas, only(replicas, *keyspace.conflict_range()), b"?")
-    change(replicas, keyspace.version_prefix(77) + b"x", b"[1,\"r\",{},[0,\"\"]]")
+    change(replicas, keyspace.version_prefix(77) + b"x", b'[1,"r",{},[0,""]]')
     change(replicas, keyspace.position_key(77, b"s", US), b"1")
     found = replicas.findings()
     for part in ("it can't be read", "a lost update can't be read", "belongs to no replica", "has no replica of the"):

@@ -114,9 +114,10 @@ def test_the_last_writes_of_a_replica_that_goes_reach_all_others(replicas: Repli
     replicas.replicate()
     assert replicas.items(US) == {"a": {}}
     assert replicas.describe(AP)["TableStatus"] == "DELETING"
-    assert replicas.refused(
-        replicas.at[AP].put_item, TableName="tab", Item={"p": {"S": "b"}}
-    )[0] == "ResourceNotFoundException"
+    assert (
+        replicas.refused(replicas.at[AP].put_item, TableName="tab", Item={"p": {"S": "b"}})[0]
+        == "ResourceNotFoundException"
+    )
     replicas.heal(EU)
     replicas.replicate()
     assert replicas.items(EU) == {"a": {}}

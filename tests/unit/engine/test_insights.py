@@ -110,9 +110,7 @@ def test_only_tables_and_global_indexes_have_insights(tables: Tables, name: str)
     error = ("ResourceNotFoundException", f"Requested resource not found: Index: {name} not found for table: abc")
     assert tables.refused("DescribeContributorInsights", TableName="abc", IndexName=name) == error
     assert (
-        tables.refused(
-            "UpdateContributorInsights", TableName="abc", IndexName=name, ContributorInsightsAction="ENABLE"
-        )
+        tables.refused("UpdateContributorInsights", TableName="abc", IndexName=name, ContributorInsightsAction="ENABLE")
         == error
     )
     missing = ("ResourceNotFoundException", "Requested resource not found: Table: xyz not found")

@@ -132,8 +132,11 @@ def test_settings(replicas: Replicas) -> None:
         for each in settings
     }
     assert units == {US: (1, 7), EU: (3, 7)}
-    assert replicas.refused(
-        client.update_global_table_settings,
-        GlobalTableName="tab",
-        ReplicaSettingsUpdate=[{"RegionName": AP, "ReplicaProvisionedReadCapacityUnits": 3}],
-    )[0] == "ReplicaNotFoundException"
+    assert (
+        replicas.refused(
+            client.update_global_table_settings,
+            GlobalTableName="tab",
+            ReplicaSettingsUpdate=[{"RegionName": AP, "ReplicaProvisionedReadCapacityUnits": 3}],
+        )[0]
+        == "ReplicaNotFoundException"
+    )

@@ -108,8 +108,7 @@ def test_policy_without_a_version_reads_back_with_the_old_one(tables: Tables) ->
         (policy(Colour="red"), DOCUMENT + "Syntax error"),
         (
             policy(Action=["dynamodb:GetRecords", "dynamodb:DescribeStream"]),
-            DOCUMENT
-            + 'The following action names are invalid: "dynamodb:GetRecords", "dynamodb:DescribeStream"',
+            DOCUMENT + 'The following action names are invalid: "dynamodb:GetRecords", "dynamodb:DescribeStream"',
         ),
         (
             policy(Principal="*"),
@@ -165,9 +164,7 @@ def test_change_of_another_revision_is_refused(tables: Tables) -> None:
 def test_deletion_leaves_a_revision(tables: Tables) -> None:
     revision = put(tables, policy())
     tables.clock.advance(5)
-    assert tables.call("DeleteResourcePolicy", ResourceArn=ARN, ExpectedRevisionId=revision) == {
-        "RevisionId": revision
-    }
+    assert tables.call("DeleteResourcePolicy", ResourceArn=ARN, ExpectedRevisionId=revision) == {"RevisionId": revision}
     trace = tables.call("DeleteResourcePolicy", ResourceArn=ARN)["RevisionId"]
     assert int(trace) == int(revision) + 5000
     assert tables.refused("GetResourcePolicy", ResourceArn=ARN)[0] == "PolicyNotFoundException"

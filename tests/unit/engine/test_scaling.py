@@ -37,9 +37,7 @@ def shown(name: str, minimum: int = 1, maximum: int = 10, target: float = 70) ->
         "MinimumUnits": minimum,
         "MaximumUnits": maximum,
         "AutoScalingRoleArn": ROLE,
-        "ScalingPolicies": [
-            {"PolicyName": name, "TargetTrackingScalingPolicyConfiguration": {"TargetValue": target}}
-        ],
+        "ScalingPolicies": [{"PolicyName": name, "TargetTrackingScalingPolicyConfiguration": {"TargetValue": target}}],
     }
 
 

@@ -317,9 +317,10 @@ def test_constraints_do_not_repeat_the_value(member: str, value: Any, constraint
 
 
 def test_search_in_a_table_that_is_not_there(tables: Tables) -> None:
-    assert tables.refused(
-        "SearchVectors", TableName="abc", IndexName="vix", SearchVector=elements(1), TopK=1
-    ) == ("ResourceNotFoundException", "Requested resource not found")
+    assert tables.refused("SearchVectors", TableName="abc", IndexName="vix", SearchVector=elements(1), TopK=1) == (
+        "ResourceNotFoundException",
+        "Requested resource not found",
+    )
 
 
 def test_through_a_client() -> None:
@@ -394,9 +395,7 @@ def test_what_is_kept_in_memory_is_what_a_new_engine_reads(
     assert len(kept) == sum(numbers is not None for numbers in expected.values())
 
 
-def test_parts_that_are_too_much_for_memory_are_read_again(
-    tables: Tables, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_parts_that_are_too_much_for_memory_are_read_again(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vector_cache, "CACHE_BYTES_MAX", 1500)
     with_schema(tables)
     for tenant in "abc":

@@ -101,9 +101,9 @@ def test_what_it_does_not_have(replicas: Replicas) -> None:
     assert "Transactions" in replicas.refused(client.transact_get_items, TransactItems=[get])[1]
     statement = {"Statement": "INSERT INTO tab VALUE {'p': 'a'}"}
     assert "Transactions" in replicas.refused(client.execute_transaction, TransactStatements=[statement])[1]
-    assert "Time to live" in replicas.refused(
-        client.update_time_to_live, TableName="tab", TimeToLiveSpecification=ttl
-    )[1]
+    assert (
+        "Time to live" in replicas.refused(client.update_time_to_live, TableName="tab", TimeToLiveSpecification=ttl)[1]
+    )
     assert "cannot be deleted by itself" in replicas.refused(client.delete_table, TableName="tab")[1]
     more = [{"Create": {"RegionName": "us-west-2"}}]
     assert "cannot be added" in replicas.refused(client.update_table, TableName="tab", ReplicaUpdates=more)[1]

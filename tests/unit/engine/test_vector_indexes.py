@@ -33,9 +33,7 @@ def tables() -> Tables:
 
 def put(tables: Tables, p: str, **item: Body) -> Body:
     """Put an item; the capacity it used."""
-    answer = tables.call(
-        "PutItem", TableName="abc", Item={"p": {"S": p}} | item, ReturnConsumedCapacity="INDEXES"
-    )
+    answer = tables.call("PutItem", TableName="abc", Item={"p": {"S": p}} | item, ReturnConsumedCapacity="INDEXES")
     capacity: Body = answer["ConsumedCapacity"]
     return capacity
 
@@ -330,9 +328,7 @@ def test_a_write_is_charged_by_what_each_index_stores(tables: Tables) -> None:
         "vkeys": 1024.0,
     }
     assert written(put(tables, "b", note={"S": "no vector"})) == {}
-    deleted = tables.call(
-        "DeleteItem", TableName="abc", Key={"p": {"S": "a"}}, ReturnConsumedCapacity="INDEXES"
-    )
+    deleted = tables.call("DeleteItem", TableName="abc", Key={"p": {"S": "a"}}, ReturnConsumedCapacity="INDEXES")
     assert written(deleted["ConsumedCapacity"]) == {"vall": 1027.0, "vkeys": 1024.0}
 
 

@@ -89,4 +89,4 @@ def test_what_comes_before_is_read() -> None:
 
 def test_a_value_without_end_is_not_collected_for_ever() -> None:
     with pytest.raises(ion.IonError, match="too long"):
-        list(ion.read_structs(["{x: \"", *(["y" * 1_000_000] * 20)]))
+        list(ion.read_structs(['{x: "', *(["y" * 1_000_000] * 20)]))

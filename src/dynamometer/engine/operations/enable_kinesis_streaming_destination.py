@@ -16,9 +16,7 @@ from dynamometer.engine.records import Destination
 
 Body = dict[str, Any]
 
-_ELSEWHERE = (
-    "The kinesis Arn used to enable kinesis replication belongs to a stream which is not in the current region"
-)
+_ELSEWHERE = "The kinesis Arn used to enable kinesis replication belongs to a stream which is not in the current region"
 
 
 def run(engine: Engine, world: World, body: Body) -> Body:

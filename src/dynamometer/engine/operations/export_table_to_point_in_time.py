@@ -40,9 +40,7 @@ def run(engine: Engine, world: World, body: Body) -> Body:
     request = orjson.loads(orjson.dumps(body))
     table = recovery.find(engine, world, body["TableArn"])
     if table.record.recovery is None:
-        raise PointInTimeRecoveryUnavailableException(
-            f"Point in time recovery is not enabled for table '{table.name}'"
-        )
+        raise PointInTimeRecoveryUnavailableException(f"Point in time recovery is not enabled for table '{table.name}'")
     if body.get("S3SseKmsKeyId") is not None and body.get("S3SseAlgorithm") != "KMS":
         raise ValidationException("S3SseKmsKeyId can only be specified when S3SseAlgorithm is KMS")
     transfers.buckets()

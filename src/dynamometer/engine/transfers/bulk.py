@@ -122,10 +122,13 @@ class BulkJob(LoadJob):
             commit.transaction.put(key, b"".join(kept))
 
     def _error_line(self, refused: Refused) -> bytes:
-        record, error = refused.record, {
-            "ErrorMessage": refused.message,
-            "ItemS3Pointer": {"bucket": self.bucket, "key": refused.key, "itemIndex": refused.index},
-        }
+        record, error = (
+            refused.record,
+            {
+                "ErrorMessage": refused.message,
+                "ItemS3Pointer": {"bucket": self.bucket, "key": refused.key, "itemIndex": refused.index},
+            },
+        )
         line: dict[str, Any] = {"Error": error}
         if isinstance(record, bytes):
             try:
@@ -190,5 +193,3 @@ def _failure_line(put: Put, before: Image | None) -> bytes:
     if before is not None:
         line["ExistingItem"] = before.item
     return orjson.dumps(line) + b"\n"
-
-

@@ -153,9 +153,7 @@ class ExportJob(TransferJob):
         """The net changes of a range."""
         request, table, engine = self.transfer.request, self._table(), self.engine
         with_old = request["IncrementalExportSpecification"].get("ExportViewType") != "NEW_IMAGE"
-        writer = ChangeLines(
-            request.get("ExportFormat", JSON), self._selection().bound, table.key.names, with_old
-        )
+        writer = ChangeLines(request.get("ExportFormat", JSON), self._selection().bound, table.key.names, with_old)
         first, last = self.transfer.first_sequence, self.transfer.end_sequence
         while True:
             window = Window(engine.log, engine.store, table.number, first, last, low, high)
@@ -285,5 +283,3 @@ def _summary(transfer: Transfer, folder: str, now: float) -> dict[str, Any]:
         summary["outputView"] = view
     summary["exportType"] = request.get("ExportType", "FULL_EXPORT")
     return summary
-
-

@@ -115,5 +115,3 @@ def without_values(message: str) -> str:
         if found:
             return f"{head}{found}\u2026"
     return message
-
-

@@ -98,9 +98,7 @@ class Transfers:
         """A page, the latest first or, `by_arn`, in falling order of ARNs; and the token of the next page."""
         oldest = self._engine.clock.now() - KEPT_SECONDS
         everything = self._of(world.account, world.region, kind).values()
-        wanted = [
-            each for each in everything if table_arn in (None, each.table_arn) and each.started_at > oldest
-        ]
+        wanted = [each for each in everything if table_arn in (None, each.table_arn) and each.started_at > oldest]
         order: Callable[[Transfer], str] = (lambda each: each.arn) if by_arn else (lambda each: each.label)
         wanted.sort(key=order, reverse=True)
         if token is not None:
