@@ -54,7 +54,7 @@ def entries_of(table: Table, key: bytes, image: Image) -> list[Entry | None]:
 
 def entry_or_none(index: Index, key: bytes, image: Image) -> Entry | None:
     """The entry of an item at rest. One that can't be indexed (written before the index was made) has none."""
-    if not index.codec.may_hold(image.value):
+    if image._item is None and not index.codec.may_hold(image.value):
         return None
     try:
         return index.codec.entry(image.item, key, image.value, image.size)

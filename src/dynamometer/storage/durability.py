@@ -136,10 +136,10 @@ class GroupCommit:
             self._fail_sync(error)
         else:
             self.durable_sequence = max(self.durable_sequence, synced)
+        self._on_durable()  # first: while the next sync begins, clients may already read their answers
         if self._is_asked:
             self._is_asked = False
             self.sync_soon()
-        self._on_durable()
 
     def _do_without_process(self) -> None:
         log.warning("the process for syncs has ended, so that each of them now holds up all requests")

@@ -8,7 +8,8 @@ One thread reads and writes; who syncs the log is told in `durability`.
 - A paced store gathers commits that allow it, and writes them to RocksDB as one batch when a sync is asked for: that
   costs half of writing each by itself. Until then `get` finds them in a dict; a range has them written first.
 - A transaction reads the store as it is: it doesn't see its own writes.
-- Counters are read once and then kept in memory; a commit writes their new values in its batch.
+- Counters are read once and then kept in memory; a commit writes their new values in its batch. Small values that were
+  read lately are kept as well: finding one again costs a tenth of the 2 to 3 us that RocksDB takes.
 - Every error of RocksDB is turned into one of ours here, and nowhere else.
 
 What RocksDB is told about damage: checksums are verified on every read. A log whose last record is torn is normal
@@ -58,6 +59,9 @@ _CACHE_BYTES = 64 << 20
 _MEMTABLE_BYTES = 32 << 20
 _CACHED_COUNTER_ROWS = 10_000
 _GATHERED_KEYS_MAX = 512
+_RECENT_KEYS_MAX = 16_384
+_RECENT_VALUE_BYTES_MAX = 1024
+"""Bound what is kept of lately read values: 16 MiB, or about 10 in a table of ordinary items."""
 _PIECE = 256
 """How many pairs a range over a snapshot reads at once."""
 _ROCKSDB_FILE = re.compile(r"[\w/.-]*(?:\d{6}\.(?:sst|log)|MANIFEST-\d{6}|CURRENT)\b")
@@ -81,6 +85,7 @@ class RocksStore(GroupCommit):
         self._get = self._db.get
         self._rows: dict[bytes, list[int]] = {}
         self._gathered: dict[bytes, bytes | None] = {}
+        self._recent: dict[bytes, bytes | None] = {}
         self._write_options = WriteOptions()
         self._closed = False
         is_synced = durability == "fsync"
@@ -91,10 +96,18 @@ class RocksStore(GroupCommit):
     def get(self, key: bytes) -> bytes | None:
         if key in self._gathered:
             return self._gathered[key]
+        recent = self._recent
+        if key in recent:
+            return recent[key]
         try:
-            return self._get(key)
+            value = self._get(key)
         except Exception as error:
             raise self._explain_read(error) from error
+        if value is None or len(value) <= _RECENT_VALUE_BYTES_MAX:
+            if len(recent) >= _RECENT_KEYS_MAX:
+                recent.clear()
+            recent[key] = value
+        return value
 
     def multi_get(self, keys: Sequence[bytes]) -> list[bytes | None]:
         try:
@@ -175,6 +188,7 @@ class RocksStore(GroupCommit):
         self._write_gathered()
         batch = WriteBatch(raw_mode=True)
         batch.delete_range(start, end)
+        self._recent.clear()
         self._rows = {key: row for key, row in self._rows.items() if not start <= key < end}
         self._write(batch)
         return self.committed()
@@ -194,12 +208,17 @@ class RocksStore(GroupCommit):
         if not gathered:
             return
         batch = WriteBatch(raw_mode=True)
-        put, delete = batch.put, batch.delete
+        put, delete, recent = batch.put, batch.delete, self._recent
         for key, value in gathered.items():
             if value is not None:
                 put(key, value)
             else:
                 delete(key)
+            if key in recent:
+                if value is None or len(value) <= _RECENT_VALUE_BYTES_MAX:
+                    recent[key] = value
+                else:
+                    del recent[key]
         gathered.clear()
         self._write(batch)
         self.written()
@@ -211,6 +230,7 @@ class RocksStore(GroupCommit):
             self._db.write(batch, self._write_options)
         except Exception as error:
             self._rows.clear()
+            self._recent.clear()
             raise self.refuse_writes(self._explain_write(error)) from error
 
     def _sync_log(self) -> None:
