@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
+from itertools import chain
 from typing import Any
 
 from dynamometer.base.clock import Clock
@@ -68,6 +69,7 @@ class Table:
         "counters_key",
         "encode_key",
         "has_local",
+        "index_keys",
         "indexes",
         "insights",
         "is_followed",
@@ -124,6 +126,9 @@ class Table:
         self.insights = contributors(self.insights, record.insights.get(""), self.key)
         self.maintained = [index for index in self.indexes.values() if index.status != "DELETING"]
         self.has_local = any(not index.schema.is_global for index in self.maintained)
+        keys = [index.schema.key.names for index in self.maintained if index.schema.vector is None]
+        self.index_keys = frozenset(chain.from_iterable(keys))
+        """Attributes that an index other than of vectors has in its key."""
         vectors = [index.schema.vector for index in self.maintained if index.schema.vector is not None]
         self.vector_dimensions = {vector.attribute: vector.dimensions for vector in vectors} or None
         self.is_logged = record.is_logged

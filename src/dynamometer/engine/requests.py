@@ -115,6 +115,8 @@ def check_index_types(table: Table, update: CompiledUpdate, given: dict[str, Ite
     The service tells this before it looks at the item, in PutItem's words (measured); a type that only results from
     the item is told later, in words of its own.
     """
+    if table.index_keys.isdisjoint(update.targets):
+        return
     for action in update.tree.actions:
         kind = _given_type(action, given)
         if kind is None or len(action.path.elements) > 1:

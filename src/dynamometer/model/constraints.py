@@ -293,7 +293,14 @@ def _all_predicate(shape: Shape, shapes: Shapes, collector: _Collector) -> Predi
         return None
     if shape.type in ("structure", "map", "list"):
         return lambda members: all(map(single, members))
-    return lambda members: all(member is not None and single(member) for member in members)
+
+    def check(members: Any) -> bool:
+        for member in members:  # noqa: SIM110 (a generator costs as much again as all members of a usual request)
+            if member is None or not single(member):
+                return False
+        return True
+
+    return check
 
 
 class _Collector:
