@@ -94,6 +94,18 @@ def test_only_the_clock_reads_the_clock_and_only_rng_draws() -> None:
     assert not offences
 
 
+def test_no_error_is_logged_with_its_text() -> None:
+    offences = [
+        f"{path}:{node.lineno} logs an error's own text, which may quote an item: log base.errors.where of it"
+        for path, tree in package_trees().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and not path.startswith("cli/")
+        and (ast.unparse(node.func) == "log.exception" or any(each.arg == "exc_info" for each in node.keywords))
+    ]
+    assert not offences
+
+
 def test_files_hold_nothing_that_does_not_belong() -> None:
     offences = [
         f"{path}:{number} has {found[0]!r}: {reason}"

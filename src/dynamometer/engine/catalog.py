@@ -19,6 +19,7 @@ import uuid
 from collections.abc import Callable
 from itertools import chain
 from typing import Any
+from weakref import WeakValueDictionary
 
 from dynamometer.base.clock import Clock
 from dynamometer.base.errors import ResourceNotFoundException
@@ -153,7 +154,7 @@ class Table:
 class World:
     """The tables of one account in one region."""
 
-    __slots__ = ("account", "catalog", "region", "tables")
+    __slots__ = ("__weakref__", "account", "catalog", "region", "tables")
 
     def __init__(self, account: str, region: str, catalog: Catalog) -> None:
         self.account = account
@@ -172,7 +173,10 @@ class Catalog:
         self._jobs = jobs
         self._transition_seconds: float = settings.table_transition_seconds
         self._shared: bool = settings.shared_world
-        self._worlds: dict[tuple[str, str], World] = {}
+        self._worlds: WeakValueDictionary[tuple[str, str], World] = WeakValueDictionary()
+        """Every world that somebody holds."""
+        self._inhabited: dict[tuple[str, str], World] = {}
+        """Those that have tables. A world without is forgotten with its last user: access keys may be many."""
         self._unsettled: dict[int, tuple[World, Table]] = {}
         self.on_change: list[Callable[[World, Table], None]] = []
         """Told of every table whose record was made, changed, settled or is to be removed (`status` DELETING)."""
@@ -190,12 +194,12 @@ class Catalog:
         return world
 
     def worlds(self) -> list[World]:
-        """Every account and region that somebody asked for or that has tables."""
-        return list(self._worlds.values())
+        """Every account and region that has tables."""
+        return list(self._inhabited.values())
 
     def tables(self) -> list[Table]:
         """Every table of every world."""
-        return [table for world in self._worlds.values() for table in world.tables.values()]
+        return [table for world in self._inhabited.values() for table in world.tables.values()]
 
     def until(self) -> float:
         """When a change that begins now is done."""
@@ -223,8 +227,7 @@ class Catalog:
         record.table_id = str(uuid.UUID(int=self._rng.getrandbits(128), version=4))
         transaction.put(self._key(record), records.dumps(record))
         self.last_sequence = transaction.commit()
-        table = world.tables[record.name] = Table(record)
-        self._watch(world, table)
+        table = self._place(world, record)
         self._tell(world, table)
         return table, self.last_sequence
 
@@ -321,6 +324,8 @@ class Catalog:
         transaction.delete(self._key(record))
         self.last_sequence = transaction.commit()
         del world.tables[table.name]
+        if not world.tables:
+            del self._inhabited[world.account, world.region]
         self._unsettled.pop(table.number, None)
 
     def _remove_indexes(self, world: World, table: Table, gone: list[IndexRecord]) -> None:
@@ -344,6 +349,12 @@ class Catalog:
         transaction.delete(counters)
         transaction.commit()
 
+    def _place(self, world: World, record: TableRecord) -> Table:
+        table = world.tables[record.name] = Table(record)
+        self._inhabited[world.account, world.region] = world
+        self._watch(world, table)
+        return table
+
     def _watch(self, world: World, table: Table) -> None:
         """Remember which tables time will change, so that a list of names can settle them."""
         if table.is_settled:
@@ -358,8 +369,7 @@ class Catalog:
         for _, raw in list(self._store.range(*keyspace.catalog_range())):
             record = records.loads(raw)
             world = self.world(record.account, record.region)
-            table = world.tables[record.name] = Table(record)
-            self._watch(world, table)
+            table = self._place(world, record)
             if self.settle(world, table) is None:
                 continue
             for each in record.indexes:

@@ -18,10 +18,12 @@ from dynamometer.base.errors import ValidationException
 from dynamometer.capacity import units
 from dynamometer.engine import stored
 from dynamometer.engine.catalog import Index, Table
-from dynamometer.engine.codec import KEY_HEAD, PARTITION_TOO_LONG, Item
+from dynamometer.engine.codec import KEY_HEAD, PARTITION_TOO_LONG, SORT_TOO_LONG, Item, empty_key
 from dynamometer.engine.keyspace import successor
 from dynamometer.engine.requests import Body, read_capacity
+from dynamometer.expressions import Bound, match_key_schema
 from dynamometer.model import keys
+from dynamometer.model.schema import KeySchema
 from dynamometer.storage.interface import Pair, View
 
 _FETCH_CHUNK = 64
@@ -196,6 +198,32 @@ def last_evaluated_key(table: Table, index: Index | None, item: Item) -> Item:
     """The key attributes that a following page starts behind."""
     names = table.key.names if index is None else (*index.schema.key.names, *table.key.names)
     return {name: item[name] for name in names}
+
+
+def key_range(prefix: bytes, schema: KeySchema, bound: Bound, legacy: bool = False) -> tuple[list[Any], bytes, bytes]:
+    """What a key condition selects of the index that has `prefix`: the partition key's payloads, start and end.
+
+    Raises ValidationException: the condition doesn't match the schema, a value is empty or too long.
+    """
+    assert bound.key_condition is not None
+    partition, leading, last = match_key_schema(bound.key_condition.resolve(bound.values), schema, legacy)
+    types = [attribute.type for attribute in schema.partition]
+    payloads: list[Any] = [value[key_type] for value, key_type in zip(partition, types, strict=True)]
+    sort_types = [attribute.type for attribute in schema.sort]
+    sort_payloads: list[Any] = [value[key_type] for value, key_type in zip(leading, sort_types, strict=False)]
+    operands: list[Any] = [] if last is None else [operand[last[1]] for operand in last[2]]
+    given = payloads + sort_payloads + operands
+    if "" in given:
+        # no key is empty, so asking for one is refused too (measured; for an index assumed)
+        raise empty_key(schema.attributes[min(given.index(""), len(payloads) + len(sort_payloads))])
+    prefix = collection_prefix(prefix, types, payloads)
+    try:
+        if sort_payloads:
+            prefix += keys.sort_key_bytes(sort_types[: len(sort_payloads)], sort_payloads)
+        start, end = (prefix, successor(prefix)) if last is None else sort_bounds(prefix, last[0], last[1], operands)
+    except keys.KeyTooLong:
+        raise ValidationException(SORT_TOO_LONG) from None
+    return payloads, start, end
 
 
 def collection_prefix(prefix: bytes, types: list[str], payloads: list[Any]) -> bytes:

@@ -314,7 +314,7 @@ class Connection(asyncio.Protocol):
         if self._closing:
             return  # bytes behind the last request
         if self._refusal is None and isinstance(error, httptools.HttpParserCallbackError):
-            log.error("reading a request failed", exc_info=error)
+            log.error("reading a request failed: %s", where(error.__context__ or error))
         self._refuse(self._refusal or BAD_REQUEST)
 
     def _welcome_body(self) -> None:

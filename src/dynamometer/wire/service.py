@@ -53,6 +53,7 @@ _CROSS_ORIGIN = (
 )
 _OPEN_SCOPE = ("000000000000", "us-east-1")
 _SCOPES_MAX = 4096
+_SCOPE_LENGTH_MAX = 256
 _DATE_LENGTH = len("20261129T120000Z")
 Headers = dict[bytes, bytes]
 
@@ -189,7 +190,7 @@ class Service:
         if self._settings.shared_world:
             account, region = _OPEN_SCOPE
         world = self.engine.world(account, region)
-        if credential.startswith(b"Credential="):
+        if credential.startswith(b"Credential=") and len(credential) <= _SCOPE_LENGTH_MAX:
             if len(self._worlds) > _SCOPES_MAX:
                 self._worlds.clear()
             self._worlds[credential] = world

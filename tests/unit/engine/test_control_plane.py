@@ -478,6 +478,22 @@ def test_worlds_are_apart_unless_they_are_shared() -> None:
     assert "abc" in shared.engine.world("1", "eu-west-1").tables
 
 
+def test_a_world_is_kept_while_it_is_used_or_has_tables() -> None:
+    tables = Tables()
+    tables.create()
+    engine = tables.engine
+    used = engine.world("1", REGION)
+    assert engine.world("1", REGION) is used
+    assert engine.world(ACCOUNT, REGION) is engine.world(ACCOUNT, REGION)
+    assert [(world.account, world.region) for world in engine.catalog.worlds()] == [(ACCOUNT, REGION)]
+    for number in range(10_000):
+        engine.world(f"{number:012}", REGION)
+    assert len(engine.catalog._worlds) == 2
+    tables.call("DeleteTable", TableName="abc")
+    tables.call("ListTables")
+    assert engine.catalog.worlds() == []
+
+
 def test_everything_is_there_after_a_restart(tables: Tables) -> None:
     tables.create(
         AttributeDefinitions=types(p="S", x="S"),

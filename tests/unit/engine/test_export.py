@@ -262,6 +262,9 @@ def test_filters_choose_items_and_attributes(kept: Buckets) -> None:
     refused = chosen | {"FilterExpression": "s = :three"}
     with pytest.raises(ValidationException, match="Filter Expression can only contain non-primary key attributes"):
         kept.start_export(FilterSpecification=refused)
+    refused = chosen | {"ExpressionAttributeValues": values | {":p": {"S": ""}}}
+    with pytest.raises(ValidationException, match=r"cannot contain an empty string value\. Key: p"):
+        kept.start_export(FilterSpecification=refused)
 
 
 def test_refusals(buckets: Buckets) -> None:

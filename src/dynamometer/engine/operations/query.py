@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dynamometer.base.errors import ValidationException
 from dynamometer.engine import reading
 from dynamometer.engine.catalog import Index, Table, World
-from dynamometer.engine.codec import SORT_TOO_LONG, Item, empty_key
+from dynamometer.engine.codec import Item
 from dynamometer.engine.engine import Answer, Engine
 from dynamometer.engine.keyspace import successor
 from dynamometer.engine.requests import Body, check_key_paths, table_of
@@ -18,8 +16,7 @@ from dynamometer.engine.selection import (
     normalise_start_key,
     start_position,
 )
-from dynamometer.expressions import Bound, bind, check_filter_keys, check_mixing, match_key_schema
-from dynamometer.model import keys
+from dynamometer.expressions import Bound, bind, check_filter_keys, check_mixing
 from dynamometer.model.schema import KeySchema
 
 _KINDS = ("KeyConditionExpression", "FilterExpression", "ProjectionExpression")
@@ -67,29 +64,11 @@ def parse(world: World, body: Body) -> reading.PageRequest:
 
 def _bounds(table: Table, index: Index | None, schema: KeySchema, bound: Bound, legacy: bool) -> tuple[bytes, bytes]:
     """The range that the key condition selects."""
-    assert bound.key_condition is not None
-    partition, leading, last = match_key_schema(bound.key_condition.resolve(bound.values), schema, legacy)
-    types = [attribute.type for attribute in schema.partition]
-    payloads: list[Any] = [value[key_type] for value, key_type in zip(partition, types, strict=True)]
-    sort_types = [attribute.type for attribute in schema.sort]
-    sort_payloads: list[Any] = [value[key_type] for value, key_type in zip(leading, sort_types, strict=False)]
-    operands: list[Any] = [] if last is None else [operand[last[1]] for operand in last[2]]
-    given = payloads + sort_payloads + operands
-    if "" in given:
-        # no key is empty, so asking for one is refused too (measured; for an index assumed)
-        raise empty_key(schema.attributes[min(given.index(""), len(payloads) + len(sort_payloads))])
-    insights = table.insights if index is None else index.insights
+    prefix, insights = (table.prefix, table.insights) if index is None else (index.prefix, index.insights)
+    payloads, start, end = reading.key_range(prefix, schema, bound, legacy)
     if insights is not None:
         insights.queried(payloads)
-    prefix = reading.collection_prefix(table.prefix if index is None else index.prefix, types, payloads)
-    try:
-        if sort_payloads:
-            prefix += keys.sort_key_bytes(sort_types[: len(sort_payloads)], sort_payloads)
-        if last is None:
-            return prefix, successor(prefix)
-        return reading.sort_bounds(prefix, last[0], last[1], operands)
-    except keys.KeyTooLong:
-        raise ValidationException(SORT_TOO_LONG) from None
+    return start, end
 
 
 def _resume(

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from dynamometer.base.errors import StoreError
+from dynamometer.base.errors import StoreError, where
 from dynamometer.engine.objects import ObjectsError, ObjectStore
 from dynamometer.engine.transfers.transfer import FAILED, Transfer, end
 
@@ -59,8 +59,8 @@ class TransferJob:
             # nothing can be kept, not even that this failed: the next step, or start, goes on from the last commit
             self._pieces = None
             raise
-        except Exception:
-            log.exception("a bug in %s", self.transfer.arn)
+        except Exception as bug:
+            log.error("a bug in %s: %s", self.transfer.arn, where(bug))
             self.fail("InternalServerError", "The server encountered an internal error.")
         return True
 

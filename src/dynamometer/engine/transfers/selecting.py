@@ -7,13 +7,10 @@ from typing import Any
 
 import orjson
 
-from dynamometer.base.errors import ValidationException
 from dynamometer.engine.catalog import Table
 from dynamometer.engine.commit import PREFIX_LENGTH
-from dynamometer.engine.keyspace import successor
-from dynamometer.engine.reading import collection_prefix, sort_bounds
-from dynamometer.expressions import Bound, bind, check_filter_keys, check_mixing, check_scalar_keys, match_key_schema
-from dynamometer.model import keys
+from dynamometer.engine.reading import key_range
+from dynamometer.expressions import Bound, bind, check_filter_keys, check_mixing, check_scalar_keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,25 +36,5 @@ def parse(table: Table, specification: dict[str, Any] | None) -> Selection:
         return Selection(bound)
     if bound.filter is not None:
         check_filter_keys(bound.filter.attributes, table.key, bound.filter.source)
-    start, end = _bounds(table, bound)
+    _, start, end = key_range(table.prefix, table.key, bound)
     return Selection(bound, (start[PREFIX_LENGTH:], end[PREFIX_LENGTH:]))
-
-
-def _bounds(table: Table, bound: Bound) -> tuple[bytes, bytes]:
-    """The range of keys that the key condition names."""
-    assert bound.key_condition is not None, "it was asked for"
-    partition, leading, last = match_key_schema(bound.key_condition.resolve(bound.values), table.key)
-    key_type = table.key.partition[0].type
-    prefix = collection_prefix(table.prefix, [key_type], [partition[0][key_type]])
-    try:
-        for attribute, value in zip(table.key.sort, leading, strict=False):
-            prefix += keys.sort_bytes(attribute.type, value[attribute.type])
-        if last is None:
-            return prefix, successor(prefix)
-        operator, sort_type, operands = last
-        return sort_bounds(prefix, operator, sort_type, [operand[sort_type] for operand in operands])
-    except keys.KeyTooLong:
-        raise ValidationException(
-            "One or more parameter values were invalid: Aggregated size of all range keys has exceeded the size "
-            "limit of 1024 bytes"
-        ) from None
