@@ -196,20 +196,24 @@ class RocksStore(GroupCommit):
     def _commit(self, writes: dict[bytes, bytes | None], gather: bool) -> int:
         if self.failure is not None:
             raise self.failure
-        gathers = gather and self._process is not None and len(self._gathered) < _GATHERED_KEYS_MAX
-        self._gathered.update(writes)
-        if not gathers:
-            self._write_gathered()
-        return self.committed(is_written=not gathers)
+        if gather and self._process is not None and len(self._gathered) < _GATHERED_KEYS_MAX:
+            self._gathered.update(writes)
+            return self.committed(is_written=False)
+        self._write_gathered()
+        self._write_all(writes)
+        return self.committed()
 
     def _write_gathered(self) -> None:
         """Write what was gathered as one batch. Where that fails, it is lost as a whole."""
-        gathered = self._gathered
-        if not gathered:
-            return
+        if self._gathered:
+            gathered, self._gathered = self._gathered, {}
+            self._write_all(gathered)
+            self.written()
+
+    def _write_all(self, writes: dict[bytes, bytes | None]) -> None:
         batch = WriteBatch(raw_mode=True)
         put, delete, recent = batch.put, batch.delete, self._recent
-        for key, value in gathered.items():
+        for key, value in writes.items():
             if value is not None:
                 put(key, value)
             else:
@@ -219,9 +223,7 @@ class RocksStore(GroupCommit):
                     recent[key] = value
                 else:
                     del recent[key]
-        gathered.clear()
         self._write(batch)
-        self.written()
 
     def _write(self, batch: WriteBatch) -> None:
         if self.failure is not None:

@@ -173,16 +173,22 @@ def test_a_session_serves_its_clients_here(db: dynamometer.Local, client: Any) -
     assert [table.name for table in session.resource("dynamodb").tables.all()] == ["things"]
 
 
-def test_many_threads_use_one_client(client: Any) -> None:
-    def add(_: int) -> None:
-        values = {":one": {"N": "1"}}
-        client.update_item(
-            TableName="things", Key=KEY, UpdateExpression="ADD seen :one", ExpressionAttributeValues=values
-        )
+@pytest.mark.parametrize("is_kept", [False, True])
+def test_many_threads_use_one_client(tmp_path: Path, is_kept: bool) -> None:
+    """Kept in a folder, they also sync beside each other."""
+    with dynamometer.local(*[tmp_path / "data"] * is_kept) as db:
+        client = db.client()
+        client.create_table(**TABLE)
 
-    with ThreadPoolExecutor(8) as threads:
-        list(threads.map(add, range(200)))
-    assert client.get_item(TableName="things", Key=KEY)["Item"]["seen"] == {"N": "200"}
+        def add(_: int) -> None:
+            values = {":one": {"N": "1"}}
+            client.update_item(
+                TableName="things", Key=KEY, UpdateExpression="ADD seen :one", ExpressionAttributeValues=values
+            )
+
+        with ThreadPoolExecutor(8) as threads:
+            list(threads.map(add, range(400)))
+        assert client.get_item(TableName="things", Key=KEY)["Item"]["seen"] == {"N": "400"}
 
 
 def test_a_folder_keeps_the_tables(tmp_path: Path) -> None:
