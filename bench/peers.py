@@ -51,16 +51,19 @@ class Running:
         """Where wrk goes."""
         return f"http://127.0.0.1:{self.port}"
 
+    def _processes(self) -> list[Path]:
+        """What Linux says of the server and of the processes that it has started."""
+        children = [path.read_text().split() for path in Path(f"/proc/{self.pid}/task").glob("*/children")]
+        return [Path(f"/proc/{pid}") for pid in (self.pid, *chain.from_iterable(children))]
+
     def cpu_seconds(self) -> float:
-        """Processor time of the process since it started."""
-        fields = Path(f"/proc/{self.pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        """Processor time since the start."""
+        stats = [(path / "stat").read_text().rsplit(")", 1)[1].split() for path in self._processes()]
+        return sum(int(fields[11]) + int(fields[12]) for fields in stats) / os.sysconf("SC_CLK_TCK")
 
     def memory_mib(self) -> float:
-        """Resident memory, of the processes that it has started too."""
-        children = [path.read_text().split() for path in Path(f"/proc/{self.pid}/task").glob("*/children")]
-        statms = [Path(f"/proc/{pid}/statm") for pid in (self.pid, *chain.from_iterable(children))]
-        pages = sum(int(path.read_text().split()[1]) for path in statms)
+        """Resident memory."""
+        pages = sum(int((path / "statm").read_text().split()[1]) for path in self._processes())
         return pages * os.sysconf("SC_PAGE_SIZE") / 1024**2
 
     def disk_mib(self) -> float:

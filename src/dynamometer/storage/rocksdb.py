@@ -408,6 +408,9 @@ def _options(create: bool, salvage: bool) -> Options:
     options.set_allow_concurrent_memtable_write(False)
     options.set_enable_write_thread_adaptive_yield(False)
     options.set_write_buffer_size(_MEMTABLE_BYTES)
+    # An item that was updated often since the last flush has all its versions in memory: passing them by is quicker
+    # than jumping behind them (queries after 10 updates of each item: 19 % more a second than with RocksDB's 8).
+    options.set_max_sequential_skip_in_iterations(64)
     options.set_max_background_jobs(2)
     options.set_bytes_per_sync(1 << 20)
     options.set_level_compaction_dynamic_level_bytes(True)
