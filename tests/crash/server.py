@@ -31,6 +31,7 @@ class Server:
     """`dyno serve` on a folder. It listens on a free port; `url` waits for it to say which."""
 
     def __init__(self, folder: Path, environment: dict[str, str] | None = None) -> None:
+        self._url = ""
         self._ready, write = os.pipe()
         command = [sys.executable, "-m", "dynamometer", "serve", "--data", str(folder), "--port", "0"]
         command += ["--no-require-signature", "--durability", "fsync", "--ready-fd", str(write)]
@@ -46,11 +47,16 @@ class Server:
 
     def url(self) -> str:
         """Where it listens."""
-        line = os.read(self._ready, 200).decode().strip()
-        if not line:
+        if not self._url:
+            self._url = os.read(self._ready, 200).decode().strip()
+        if not self._url:
             log = Path(self._log.name).read_text()[-2000:]
             raise AssertionError(f"the server ended by itself with {self._process.wait()}: {log}")
-        return line
+        return self._url
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
 
     def kill(self) -> None:
         """SIGKILL: the process gets no chance to do anything more."""
