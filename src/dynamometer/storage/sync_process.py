@@ -27,7 +27,7 @@ class SyncProcess:
         """Start it for the logs in a folder. Raises OSError."""
         self._folder = folder
         self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", sync_logs.__file__, str(folder)],
+            [sys.executable or "python3", "-I", "-S", sync_logs.__file__, str(folder)],
             bufsize=0,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
