@@ -18,7 +18,15 @@ import signal
 import sys
 from contextlib import suppress
 
-datasync = getattr(os, "fdatasync", os.fsync)
+if sys.platform == "darwin":
+    import fcntl
+
+    def datasync(file: int) -> None:
+        """As RocksDB does: fsync alone leaves the bytes in the drive's cache."""
+        fcntl.fcntl(file, fcntl.F_FULLFSYNC)
+
+else:
+    datasync = os.fdatasync
 
 
 class Logs:
