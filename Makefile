@@ -43,7 +43,7 @@ bench: $(INSTALLED) ## measure beside peers; needs wrk
 	$(BIN)/python bench/bulk.py
 
 soak: $(INSTALLED) ## the long runs: crashes, simulations, load over time
-	$(BIN)/python -m pytest -m soak $(ARGS)
+	$(BIN)/python -m pytest -m soak -s -o faulthandler_timeout=0 $(ARGS)
 
 clean: ## remove everything that was made
 	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -58,6 +58,8 @@ class Attack:
         """Kill that often."""
         while self._killed < kills:
             self._one_folder(min(KILLS_PER_FOLDER, kills - self._killed))
+            if self._killed % 100 == 0:
+                print(f"{self._killed} of {kills} kills, {self._answered} requests answered before them", flush=True)
         print(
             f"{self._killed} kills, {self._answered} requests answered before them; of the unanswered writes "
             f"{self._applied} were applied, {self._lost} were not; power cuts took {self._taken_bytes} bytes"

@@ -67,7 +67,8 @@ class Transaction(View, Protocol):
         """Make all writes visible at once; the sequence number that has to become durable. An empty batch is allowed.
 
         `gather` allows a paced store to write the batch later, together with others, when a sync is asked for. Should
-        that fail, `failure` says so, and the writes are lost and seen no more: only for what nothing in memory follows.
+        that fail, `failure` says so, and the writes are lost and seen no more. So it is for commits of which nothing
+        in memory is derived.
 
         Raises StoreConflict (run the decision again), StoreUnwritable (nothing was written).
         """
