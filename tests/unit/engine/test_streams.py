@@ -67,6 +67,15 @@ def test_a_whole_record(at: Streaming) -> None:
     assert numbers == sorted(numbers) and all(21 <= len(number) <= 40 for number in numbers)
 
 
+def test_another_order_inside_a_value_is_a_change(at: Streaming) -> None:
+    """The bytes are the same and their order is not: of members that is nothing, of letters it is."""
+    arn = at.create()
+    at.put("a", v={"S": "ab"}, w={"S": "c"})
+    at.put("a", v={"S": "ba"}, w={"S": "c"})
+    at.put("a", v={"S": "c"}, w={"S": "ba"})
+    assert [record["eventName"] for record in at.read(arn)] == ["INSERT", "MODIFY", "MODIFY"]
+
+
 def test_what_changes_nothing_leaves_no_record(at: Streaming) -> None:
     arn = at.create()
     value = {"M": {"x": {"N": "1"}, "y": {"SS": ["a", "b"]}}}
