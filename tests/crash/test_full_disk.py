@@ -12,6 +12,7 @@ import pytest
 from dynamometer.engine.check import check
 from dynamometer.storage.rocksdb import RocksStore
 from tests.crash.server import Client, Server
+from tests.crash.workload import create_plain_table
 
 TABLE = "things"
 WRITERS = 8
@@ -25,13 +26,7 @@ def test_a_full_disk_stops_writes_and_nothing_else(tmp_path: Path) -> None:
     folder = tmp_path / "data"
     server = Server(folder)
     client = Client(server.url())
-    client.call(
-        "CreateTable",
-        TableName=TABLE,
-        AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
-        KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
-        BillingMode="PAY_PER_REQUEST",
-    )
+    create_plain_table(client, TABLE)
     resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (FILE_BYTES_MAX, FILE_BYTES_MAX))
     with ThreadPoolExecutor(WRITERS) as threads:
         outcomes = list(threads.map(lambda writer: written(server.url(), writer), range(WRITERS)))

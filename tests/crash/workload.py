@@ -30,6 +30,17 @@ Group = dict[str, State]
 """Items that one request changes together or not at all, by name."""
 
 
+def create_plain_table(client: Client, name: str) -> None:
+    """A table whose items have an `id`."""
+    client.call(
+        "CreateTable",
+        TableName=name,
+        AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
+        KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
+        BillingMode="PAY_PER_REQUEST",
+    )
+
+
 def create_tables(client: Client) -> None:
     """The tables and the accounts, before anything is killed."""
     string = [{"AttributeName": name, "AttributeType": "S"} for name in ("writer", "name", "owner")]
@@ -47,13 +58,7 @@ def create_tables(client: Client) -> None:
         GlobalSecondaryIndexes=[{"IndexName": INDEX, "KeySchema": by_owner, "Projection": everything}],
         LocalSecondaryIndexes=[{"IndexName": LOCAL_INDEX, "KeySchema": by_version, "Projection": everything}],
     )
-    client.call(
-        "CreateTable",
-        TableName=ACCOUNTS,
-        AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
-        KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
-        BillingMode="PAY_PER_REQUEST",
-    )
+    create_plain_table(client, ACCOUNTS)
     for number_ in range(ACCOUNT_COUNT):
         account = {"id": {"S": f"account-{number_}"}, "balance": {"N": str(OPENING_BALANCE)}}
         client.call("PutItem", TableName=ACCOUNTS, Item=account)

@@ -18,6 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from dynamometer.base.errors import StoreError, StoreLocked, StoreUnwritable
+from dynamometer.storage.sync_logs import sync_names
 
 FORMAT_FILE = "FORMAT"
 LOCK_FILE = "dynamometer.lock"
@@ -149,10 +150,6 @@ def _sync_folder(path: Path) -> None:
     """Make the names in a folder durable."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        os.fsync(descriptor)
-    except OSError as error:
-        # Some file systems can't sync a folder, and say so.
-        if error.errno != errno.EINVAL:
-            raise
+        sync_names(descriptor)
     finally:
         os.close(descriptor)

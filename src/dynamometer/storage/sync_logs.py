@@ -48,15 +48,17 @@ class Logs:
         for file in self._opened.values():
             datasync(file)
         if new:
-            self._sync_names()
+            sync_names(self._directory)
 
-    def _sync_names(self) -> None:
-        try:
-            os.fsync(self._directory)
-        except OSError as error:
-            # Some file systems can't sync a folder, and say so.
-            if error.errno != errno.EINVAL:
-                raise
+
+def sync_names(directory: int) -> None:
+    """Make the names in an open folder durable. Raises OSError."""
+    try:
+        os.fsync(directory)
+    except OSError as error:
+        # Some file systems can't sync a folder, and say so.
+        if error.errno != errno.EINVAL:
+            raise
 
 
 def main() -> None:
