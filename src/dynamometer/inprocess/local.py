@@ -12,6 +12,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
@@ -24,7 +25,7 @@ from botocore.credentials import Credentials
 
 from dynamometer.base.clock import Clock, SystemClock
 from dynamometer.base.config import SETTINGS, Settings, SettingsError
-from dynamometer.base.errors import where
+from dynamometer.base.errors import StoreError, where
 from dynamometer.base.rng import seeded
 from dynamometer.engine import insights
 from dynamometer.engine.engine import Engine
@@ -74,12 +75,14 @@ class Local:
             if self._is_closed:
                 raise RuntimeError("this Local is closed; make another with dynamometer.local()")
             response = self._service.handle(method, target, headers, body)
-            store, sequence = self.engine.store, response.sequence
-            if self.engine.has_work:
+            store, has_work = self.engine.store, self.engine.has_work
+            if has_work:
                 self._work()
-                sequence = store.last_sequence
-        if sequence > store.durable_sequence:
-            store.wait_durable(sequence)
+        if has_work:
+            with suppress(StoreError):  # of what the work wrote: the request beside it may be safe all the same
+                store.wait_durable(store.last_sequence)
+        if response.sequence > store.durable_sequence:
+            store.wait_durable(response.sequence)
         return response
 
     def _work(self) -> None:

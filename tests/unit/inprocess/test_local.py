@@ -17,6 +17,7 @@ from botocore.exceptions import ParamValidationError
 
 import dynamometer
 from dynamometer.base.clock import ManualClock
+from dynamometer.base.errors import StoreUnwritable
 
 TABLE = {
     "TableName": "things",
@@ -189,6 +190,33 @@ def test_many_threads_use_one_client(tmp_path: Path, is_kept: bool) -> None:
         with ThreadPoolExecutor(8) as threads:
             list(threads.map(add, range(400)))
         assert client.get_item(TableName="things", Key=KEY)["Item"]["seen"] == {"N": "400"}
+
+
+def test_background_work_that_cannot_be_kept_spares_the_request_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with dynamometer.local(tmp_path / "data") as db:
+        client = db.client()
+        client.create_table(**TABLE)
+        store: Any = db.engine.store
+
+        class Work:
+            def step(self) -> bool:
+                transaction = store.begin()
+                transaction.put(b"work", b"1")
+                transaction.commit()
+                return True
+
+        def fail() -> None:
+            raise StoreUnwritable("the disk is gone")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(store, "_sync", fail)
+            db.engine.jobs.append(Work())
+            assert client.list_tables()["TableNames"] == ["things"]
+        assert isinstance(store.failure, StoreUnwritable)
+        with pytest.raises(StoreUnwritable):
+            db.close()
 
 
 def test_a_folder_keeps_the_tables(tmp_path: Path) -> None:
