@@ -189,7 +189,7 @@ class Commit:
         """
         before_size = before.size if before is not None else 0
         after_size = after.size if after is not None else 0
-        charge = Charge(units.write_units(max(before_size, after_size)))
+        charge = Charge(units.image_write_units(before_size, after_size))
         if table.vector_dimensions is not None:
             charge.table_units = _vector_table_units(table.vector_dimensions, before, after)
         collection_delta = after_size - before_size
