@@ -383,6 +383,8 @@ class Connection(asyncio.Protocol):
         while backlog and not self._blocked():
             self._serve(backlog.popleft())
         self._flush()
+        if self._server.is_stopping:
+            self.finish()
 
     def _flush(self) -> None:
         """Send what may be sent, and decide whether to read on."""

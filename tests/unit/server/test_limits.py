@@ -90,7 +90,7 @@ def test_a_stop_answers_what_was_read_and_closes_what_is_idle() -> None:
         partial.send(request(b"body")[:-1])
         waiting.send(request(b"write", "X-Sequence: 1"))
         assert partial.hears_nothing() and waiting.hears_nothing()
-        stopped = server.run(server.server.stop(SECONDS))
+        stopped = server.run(server.server.stop(10 * SECONDS))  # nobody here waits that long
         assert idle.read_to_end() == b""
         with pytest.raises(ConnectionRefusedError):
             server.connect()
