@@ -63,7 +63,8 @@ def as_botocore(url: str, response: Response, now: float) -> AWSResponse:
 
 def response_headers(response: Response, now: float) -> dict[str, str]:
     """The answer's headers with those that only a server adds."""
-    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in response.headers}
+    lines = response.headers.decode("latin-1").split("\r\n")
+    headers = {name: value for name, _, value in (line.partition(": ") for line in lines[:-1])}
     headers["Server"] = "Server"
     headers["Date"] = _date(int(now))
     headers["Content-Length"] = str(len(response.body))

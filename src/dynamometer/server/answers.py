@@ -6,7 +6,6 @@ The part of a head that changes once a second (the date) is built once a second,
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Protocol
 
@@ -26,16 +25,15 @@ _PHRASES = {
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
-Headers = Sequence[tuple[bytes, bytes]]
-
 
 class Response(Protocol):
-    """What the wire layer answers. `sequence` must be durable before the client hears of it."""
+    """What the wire layer answers. `headers` are whole lines; `sequence` must be durable before the client hears of it.
+    """
 
     @property
     def status(self) -> int: ...
     @property
-    def headers(self) -> Headers: ...
+    def headers(self) -> bytes: ...
     @property
     def body(self) -> bytes: ...
     @property
@@ -48,9 +46,8 @@ class Plain:
     __slots__ = ("body", "headers", "sequence", "status")
 
     def __init__(self, status: int, body: bytes = b"") -> None:
-        crc32 = b"%d" % zlib.crc32(body)
         self.status = status
-        self.headers: Headers = ((b"Content-Type", b"application/x-amz-json-1.0"), (b"x-amz-crc32", crc32))
+        self.headers = b"Content-Type: application/x-amz-json-1.0\r\nx-amz-crc32: %d\r\n" % zlib.crc32(body)
         self.body = body
         self.sequence = 0
 
@@ -90,13 +87,8 @@ class Encoder:
         if start is None:
             start = self._starts[key] = self._start(*key)
         body = response.body
-        parts = [start]
-        for pair in response.headers:
-            parts.append(b"%b: %b\r\n" % pair)  # noqa: PERF401 (faster than extend by a generator)
-        parts.append(b"Content-Length: %d\r\n\r\n" % len(body))
-        if with_body:
-            parts.append(body)
-        return b"".join(parts)
+        head = b"%b%bContent-Length: %d\r\n\r\n" % (start, response.headers, len(body))
+        return head + body if with_body else head
 
     def _turn_second(self, now: float) -> None:
         second = int(now)

@@ -48,22 +48,25 @@ _UNUSUAL = (TypeError, KeyError, AttributeError, ValueError, IndexError, StopIte
 _INTERNAL = "The server encountered an internal error trying to fulfill the request."
 _TARGETS = {"dynamodb": "DynamoDB_20120810", "dynamodbstreams": "DynamoDBStreams_20120810"}
 _CROSS_ORIGIN = (
-    (b"Access-Control-Allow-Origin", b"*"),
-    (b"Access-Control-Expose-Headers", b"x-amzn-RequestId,x-amzn-ErrorType,x-amzn-ErrorMessage,Date,x-amz-crc32"),
+    b"Access-Control-Allow-Origin: *\r\n"
+    b"Access-Control-Expose-Headers: x-amzn-RequestId,x-amzn-ErrorType,x-amzn-ErrorMessage,Date,x-amz-crc32\r\n"
 )
 _OPEN_SCOPE = ("000000000000", "us-east-1")
 _SCOPES_MAX = 4096
-_SCOPE_LENGTH_MAX = 256
+_SCOPE_LENGTH_MAX = 1024
 _DATE_LENGTH = len("20261129T120000Z")
 Headers = dict[bytes, bytes]
 
 
 class Response:
-    """An answer. It may be sent once the store's `durable_sequence` has reached `sequence`."""
+    """An answer. It may be sent once the store's `durable_sequence` has reached `sequence`.
+
+    `headers` are lines as they go out, each with its end: "Name: value\\r\\n".
+    """
 
     __slots__ = ("body", "headers", "sequence", "status")
 
-    def __init__(self, status: int, headers: list[tuple[bytes, bytes]], body: bytes, sequence: int = 0) -> None:
+    def __init__(self, status: int, headers: bytes, body: bytes, sequence: int = 0) -> None:
         self.status = status
         self.headers = headers
         self.body = body
@@ -90,7 +93,7 @@ class Service:
         self._settings = settings if settings is not None else engine.settings
         self._names = {f"{_TARGETS[shapes.service_of(name)]}.{name}".encode(): name for name in operations.names()}
         self._rows: dict[bytes, _Row] = {}
-        self._worlds: dict[bytes, World] = {}
+        self._worlds: dict[bytes, tuple[World, bytes]] = {}
         self._id_prefix = "".join(engine.rng.choices("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", k=39)).encode()
         self._requests = 0
 
@@ -165,20 +168,17 @@ class Service:
 
     def _world(self, headers: Headers, target: str) -> World:
         """The tables of the caller's account and region."""
-        authorization = headers.get(b"authorization", b"")
-        at = authorization.find(b"Credential=")
-        credential = authorization[at : authorization.find(b",", at)]  # without a comma: never found again, so parsed
-        world = self._worlds.get(credential)
+        scope, _, signature = headers.get(b"authorization", b"").rpartition(b"Signature=")
         date = headers.get(b"x-amz-date", b"")
+        known = self._worlds.get(scope)
         if (
-            world is not None
+            known is not None
+            and date[:8] == known[1]
             and len(date) == _DATE_LENGTH
-            and date[:8] in credential
-            and b"SignedHeaders=" in authorization
-            and b"Signature=" in authorization
-            and "?" not in target
+            and target == "/"
+            and signature.isalnum()
         ):
-            return world
+            return known[0]
         try:
             access_key, region = sigv4.scope(headers, target.partition("?")[2])
             account = sigv4.account_of(access_key)
@@ -186,14 +186,14 @@ class Service:
             if self._settings.require_signature:
                 raise
             account, region = _OPEN_SCOPE
-            credential = b""
+            scope = b""
         if self._settings.shared_world:
             account, region = _OPEN_SCOPE
         world = self.engine.world(account, region)
-        if credential.startswith(b"Credential=") and len(credential) <= _SCOPE_LENGTH_MAX:
+        if scope and len(scope) <= _SCOPE_LENGTH_MAX:
             if len(self._worlds) > _SCOPES_MAX:
                 self._worlds.clear()
-            self._worlds[credential] = world
+            self._worlds[scope] = world, date[:8]
         return world
 
     def _from_peer(self, headers: Headers, body: bytes) -> Response:
@@ -206,32 +206,28 @@ class Service:
             raise AccessDeniedException(str(error)) from None
         return self._respond(200, orjson.dumps(answer), JSON_TYPES[0], headers, sequence)
 
-    def _request_id(self) -> bytes:
-        self._requests += 1
-        return b"%b%013d" % (self._id_prefix, self._requests)
+    def _head(self, body: bytes) -> bytes:
+        """The headers of every answer."""
+        self._requests = number = self._requests + 1
+        return b"x-amzn-RequestId: %b%013d\r\nx-amz-crc32: %d\r\n" % (self._id_prefix, number, crc32(body))
 
     def _respond(self, status: int, body: bytes, content_type: bytes, headers: Headers, sequence: int = 0) -> Response:
-        extra: list[tuple[bytes, bytes]] = []
+        encoding = None
         if len(body) >= limits.RESPONSE_COMPRESSION_BYTES_MIN and b"accept-encoding" in headers:
             encoding = compression.choose_encoding(headers[b"accept-encoding"])
             if encoding is not None:
                 body = compression.encode(encoding, body)
-                extra.append((b"Content-Encoding", encoding.encode()))
-        answer = [
-            (b"Content-Type", content_type),
-            (b"x-amzn-RequestId", self._request_id()),
-            (b"x-amz-crc32", b"%d" % crc32(body)),
-            *extra,
-        ]
+        head = b"Content-Type: %b\r\n%b" % (content_type, self._head(body))
+        if encoding is not None:
+            head += b"Content-Encoding: %b\r\n" % encoding.encode()
         if b"origin" in headers:
-            answer += _CROSS_ORIGIN
-        return Response(status, answer, body, sequence)
+            head += _CROSS_ORIGIN
+        return Response(status, head, body, sequence)
 
     def _unknown_operation(self) -> Response:
         """What the service says, in XML, to what is not its protocol at all."""
         body = b"<UnknownOperationException/>\n"
-        headers = [(b"x-amzn-RequestId", self._request_id()), (b"x-amz-crc32", b"%d" % crc32(body))]
-        return Response(404, headers, body)
+        return Response(404, self._head(body), body)
 
     def _without_operation(self, method: str, target: str, headers: Headers) -> Response:
         if method == "OPTIONS" and b"origin" in headers:
@@ -241,13 +237,13 @@ class Service:
             return self._respond(200, b"healthy: %b " % host, b"text/plain", headers)
         return self._unknown_operation()
 
-    def _preflight(self, headers: Headers) -> list[tuple[bytes, bytes]]:
+    def _preflight(self, headers: Headers) -> bytes:
         """What a browser asks before it sends a request to another origin."""
-        answer = [(b"x-amzn-RequestId", self._request_id()), *_CROSS_ORIGIN, (b"Access-Control-Max-Age", b"172800")]
+        answer = self._head(b"") + _CROSS_ORIGIN + b"Access-Control-Max-Age: 172800\r\n"
         for asked, name in (
             (b"access-control-request-headers", b"Access-Control-Allow-Headers"),
             (b"access-control-request-method", b"Access-Control-Allow-Methods"),
         ):
             if asked in headers:
-                answer.append((name, headers[asked]))
+                answer += b"%b: %b\r\n" % (name, headers[asked])
         return answer

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from dynamometer.base.clock import Clock, ManualClock
@@ -27,7 +27,7 @@ ALL = 1 << 60
 @dataclass
 class Response:
     status: int = 200
-    headers: list[tuple[bytes, bytes]] = field(default_factory=lambda: [(b"Content-Type", b"text/plain")])
+    headers: bytes = b"Content-Type: text/plain\r\n"
     body: bytes = b""
     sequence: int = 0
 
