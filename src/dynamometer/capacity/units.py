@@ -61,7 +61,8 @@ def write_units(size: int) -> int:
 
 def image_write_units(old_size: int | None, new_size: int | None) -> int:
     """Units of a write on the table by the images before and after it, None where there is none."""
-    return write_units(max(old_size or 0, new_size or 0))
+    old, new = old_size or 0, new_size or 0
+    return write_units(old if old > new else new)
 
 
 def transact_write_units(old_size: int | None, new_size: int | None) -> int:

@@ -65,7 +65,7 @@ class Put(Action):
         self, table: Table, key: bytes, item: Item, size: int, bound: Bound | None = None, return_item: bool = False
     ) -> None:
         super().__init__(table, key, item, bound, return_item)
-        self._after = Image(stored.encode(item, size), item)
+        self._after = Image(stored.encode(item, size), item, size)
         if table.maintained:
             try:
                 self.entries = entries_of(table, key, self._after)
@@ -106,7 +106,7 @@ class Update(Action):
             size = values.item_size(item)
         if size > limits.ITEM_BYTES_MAX:
             raise ValidationException(UPDATE_TOO_LARGE)
-        after = Image(stored.encode(item, size), item)
+        after = Image(stored.encode(item, size), item, size)
         if self.table.maintained:
             try:
                 self.entries = entries_of(self.table, self.key, after)

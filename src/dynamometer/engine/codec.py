@@ -198,14 +198,14 @@ class Entry:
 class IndexCodec:
     """From an item to its entry in one index."""
 
-    __slots__ = ("_marks", "_names", "_projected", "_schema", "_simple", "prefix")
+    __slots__ = ("_first", "_marks", "_projected", "_schema", "_simple", "prefix")
 
     def __init__(self, schema: IndexSchema, prefix: bytes) -> None:
         self._schema = schema
         self._projected = schema.projected
         self.prefix = prefix
         key = schema.key
-        self._names = frozenset(key.names)
+        self._first = key.partition[0].name
         self._marks = [stored.mark(name) for name in key.names]
         self._simple = compile_key(key, b"") if len(key.partition) == 1 and len(key.sort) <= 1 else None
 
@@ -221,7 +221,7 @@ class IndexCodec:
 
         Raises IndexKeyError when a key attribute is there but can't be a key.
         """
-        if self._simple is not None and self._names <= item.keys():
+        if self._simple is not None and self._first in item:
             try:
                 return self._simple(item)
             except UNUSUAL:

@@ -31,9 +31,9 @@ class Image:
 
     __slots__ = ("_item", "size", "value")
 
-    def __init__(self, value: bytes, item: Item | None = None) -> None:
+    def __init__(self, value: bytes, item: Item | None = None, size: int | None = None) -> None:
         self.value = value
-        self.size = stored.size_of(value)
+        self.size = stored.size_of(value) if size is None else size
         self._item = item
 
     @property
@@ -143,7 +143,6 @@ class Commit:
     __slots__ = (
         "_collection_limit_bytes",
         "_collections",
-        "_counters",
         "_gathers",
         "_log",
         "_store",
@@ -155,7 +154,6 @@ class Commit:
         self._store = store
         self._log = log
         self.transaction: Transaction = store.begin()
-        self._counters: dict[bytes, list[int]] = {}
         self._collections: dict[bytes, int] = {}
         self._collection_limit_bytes = collection_limit_bytes
         self._tables: list[Table] = []
@@ -209,8 +207,8 @@ class Commit:
         elif before is not None:
             self.transaction.delete(key)
         items = (after is not None) - (before is not None)
-        if items or after_size != before_size:
-            self._count(table.counters_key, items, after_size - before_size)
+        if items or collection_delta:
+            self.transaction.add(table.counters_key, (items, collection_delta))
         if table.is_followed:
             self._follow(table, key, before, after, flags)
         self._tables.append(table)
@@ -293,15 +291,7 @@ class Commit:
             charge.add_index(index, units.index_write_units(old_size, new_size, same_key, False))
         items = (new is not None) - (old is not None)
         if items or old_size != new_size:
-            self._count(index.counters_key, items, (new_size or 0) - (old_size or 0))
-
-    def _count(self, counters_key: bytes, items: int, size_bytes: int) -> None:
-        counters = self._counters.get(counters_key)
-        if counters is None:
-            self._counters[counters_key] = [items, size_bytes]
-        else:
-            counters[0] += items
-            counters[1] += size_bytes
+            self.transaction.add(index.counters_key, (items, (new_size or 0) - (old_size or 0)))
 
     def _collection(self, table: Table, key: bytes, delta_bytes: int) -> int:
         """The size of the item's collection after the change. Raises when that passes the limit."""
@@ -319,8 +309,6 @@ class Commit:
     def finish(self) -> int:
         """Make everything visible at once; the sequence number that must be durable before anyone is told."""
         transaction = self.transaction
-        for counters_key, deltas in self._counters.items():
-            transaction.add(counters_key, deltas)
         for sizes_key, delta_bytes in self._collections.items():
             transaction.add(sizes_key, (delta_bytes,))
         sequence = transaction.commit(self._gathers)

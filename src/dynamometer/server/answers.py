@@ -27,8 +27,7 @@ _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 
 
 class Response(Protocol):
-    """What the wire layer answers. `headers` are whole lines; `sequence` must be durable before the client hears of it.
-    """
+    """What the wire layer answers. `headers` are whole lines; it may leave once `sequence` is durable."""
 
     @property
     def status(self) -> int: ...

@@ -58,8 +58,8 @@ class Transaction(View, Protocol):
     def add(self, key: bytes, deltas: Sequence[int]) -> None:
         """Add to the counters kept at `key`: a row of signed integers that is all zero where there is none.
 
-        A key holds counters or a value, never both by turns; `put` is not for counters. A range shows a row as the
-        bytes of `counters.pack`, and doesn't show a row that is all zero.
+        A key holds counters or a value, never both by turns; `put` and `get` are not for counters. A range shows a row
+        as the bytes of `counters.pack`, and doesn't show a row that is all zero.
         """
         ...
 

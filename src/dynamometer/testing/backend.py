@@ -123,6 +123,7 @@ class BackendMachine(RuleBasedStateMachine):
                 transaction.delete(key)
             else:
                 transaction.add(key, argument)
+                continue
             assert transaction.get(key) == before.get(key), "a transaction reads what was committed, not its own writes"
         self._committed(transaction.commit(gather), grown=bool(writes))
         self._apply(writes)
