@@ -11,7 +11,7 @@ from dynamometer.base.errors import ConditionalCheckFailedException, ValidationE
 from dynamometer.engine import stored
 from dynamometer.engine.catalog import Table
 from dynamometer.engine.codec import Entry, IndexKeyError, Item
-from dynamometer.engine.commit import Image, entries_of
+from dynamometer.engine.commit import Charge, Commit, Image, entries_of
 from dynamometer.expressions import Bound
 from dynamometer.model import values
 
@@ -44,6 +44,12 @@ class Action:
     def decide(self, before: Image | None) -> Image | None:
         """The item after. Raises ConditionalCheckFailedException or ValidationException."""
         raise NotImplementedError
+
+    def stage(self, commit: Commit) -> tuple[Image | None, Image | None, Charge]:
+        """Decide and stage the change, all that a single write does; the item before and after, and what that costs."""
+        before = commit.read(self.key)
+        after = self.decide(before)
+        return before, after, commit.change(self.table, self.key, before, after, self.entries)
 
 
 def _check_local_size(table: Table, after: Image, entries: list[Entry | None], message: str) -> None:

@@ -198,14 +198,14 @@ class Entry:
 class IndexCodec:
     """From an item to its entry in one index."""
 
-    __slots__ = ("_first", "_marks", "_projected", "_schema", "_simple", "prefix")
+    __slots__ = ("_marks", "_names", "_projected", "_schema", "_simple", "prefix")
 
     def __init__(self, schema: IndexSchema, prefix: bytes) -> None:
         self._schema = schema
         self._projected = schema.projected
         self.prefix = prefix
         key = schema.key
-        self._first = key.partition[0].name
+        self._names = key.names
         self._marks = [stored.mark(name) for name in key.names]
         self._simple = compile_key(key, b"") if len(key.partition) == 1 and len(key.sort) <= 1 else None
 
@@ -221,7 +221,14 @@ class IndexCodec:
 
         Raises IndexKeyError when a key attribute is there but can't be a key.
         """
-        if self._simple is not None and self._first in item:
+        names = self._names
+        missing = 0
+        for name in names:
+            if name not in item:
+                missing += 1
+        if missing == len(names):
+            return None
+        if not missing and self._simple is not None:
             try:
                 return self._simple(item)
             except UNUSUAL:

@@ -88,6 +88,8 @@ NOT_LOOKED_INTO = frozenset({RECURSIVE, "TagKeyString", "TagValueString", "Table
 """Shapes of which the service says what is wrong in other words, when it comes to them."""
 
 Predicate = Callable[[Any], bool]
+Rule = tuple[type | None, Predicate | None]
+"""A JSON type, whose lack raises TypeError (numbers have two, so their predicate looks), and what else is asked."""
 Shapes = dict[str, Shape]
 
 
@@ -100,35 +102,13 @@ def constraints(operation: str) -> Callable[[dict[str, Any]], None]:
     """
     collector = _Collector(operation)
     root, shapes = collector.root, collector.shapes
-    required = collector.required(root)
-    predicates = {}
-    for name in root.members:
-        predicate = _predicate(collector.member(root, name), shapes, collector)
-        if predicate is not None:
-            predicates[name] = predicate
-    predicate_of = predicates.get
+    predicate = _structure_predicate(root, shapes, collector)
 
     def check(body: dict[str, Any]) -> None:
         if type(body) is not dict:
             raise TypeError
-        for name in required:
-            if name not in body:
-                collector.reject(body)
-        for name, value in body.items():
-            predicate = predicate_of(name)
-            if predicate is not None and not predicate(value):
-                collector.reject(body)
-
-    return check
-
-
-def _typed(kind: type, predicate: Predicate | None = None) -> Predicate:
-    """A predicate that raises TypeError for a value of another JSON type."""
-
-    def check(value: Any) -> bool:
-        if type(value) is not kind:
-            raise TypeError
-        return predicate is None or predicate(value)
+        if predicate is not None and not predicate(body):
+            collector.reject(body)
 
     return check
 
@@ -155,13 +135,13 @@ JSON_TYPES: dict[str, type] = {
 }
 
 
-def _predicate(shape: Shape, shapes: Shapes, collector: _Collector) -> Predicate | None:
-    """Whether a value keeps to its shape; None for attribute values, which are walked elsewhere."""
+def _rule(shape: Shape, shapes: Shapes, collector: _Collector) -> Rule | None:
+    """What a value of a shape has to be; None for attribute values, which are walked elsewhere."""
     if shape.name == RECURSIVE:
         return None
     kind = JSON_TYPES.get(shape.type)
     own = None if shape.name in NOT_LOOKED_INTO else _own_predicate(shape, shapes, collector)
-    return _number(own) if kind is None else _typed(kind, own)
+    return (None, _number(own)) if kind is None else (kind, own)
 
 
 def _own_predicate(shape: Shape, shapes: Shapes, collector: _Collector) -> Predicate | None:
@@ -229,20 +209,26 @@ def _matcher(pattern: str) -> Callable[[str], re.Match[str] | None] | None:
 
 def _structure_predicate(shape: Shape, shapes: Shapes, collector: _Collector) -> Predicate | None:
     required = collector.required(shape)
-    predicates = {}
+    rules = {}
     for name in shape.members:
-        predicate = _predicate(collector.member(shape, name), shapes, collector)
-        if predicate is not None:
-            predicates[name] = predicate
-    if not required and not predicates:
+        rule = _rule(collector.member(shape, name), shapes, collector)
+        if rule is not None:
+            rules[name] = rule
+    if not required and not rules:
         return None
+    rule_of = rules.get
 
     def check(value: Any) -> bool:
         for name in required:
             if name not in value:
                 return False
         for name, member in value.items():
-            predicate = predicates.get(name)
+            rule = rule_of(name)
+            if rule is None:
+                continue
+            kind, predicate = rule
+            if kind is not None and type(member) is not kind:
+                raise TypeError
             if predicate is not None and not predicate(member):
                 return False
         return True
@@ -288,15 +274,19 @@ def _all_predicate(shape: Shape, shapes: Shapes, collector: _Collector) -> Predi
 
     A null scalar breaks a constraint; a null structure or collection is a matter of types.
     """
-    single = _predicate(shape, shapes, collector)
-    if single is None:
+    rule = _rule(shape, shapes, collector)
+    if rule is None:
         return None
-    if shape.type in ("structure", "map", "list"):
-        return lambda members: all(map(single, members))
+    kind, predicate = rule
+    is_scalar = shape.type not in ("structure", "map", "list")
 
     def check(members: Any) -> bool:
-        for member in members:  # noqa: SIM110 (a generator costs as much again as all members of a usual request)
-            if member is None or not single(member):
+        for member in members:
+            if member is None and is_scalar:
+                return False
+            if kind is not None and type(member) is not kind:
+                raise TypeError
+            if predicate is not None and not predicate(member):
                 return False
         return True
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 PRIMARY_INDEX = 0
 """The index number of the table itself."""
@@ -22,14 +22,12 @@ class KeySchema:
 
     partition: tuple[KeyAttribute, ...]
     sort: tuple[KeyAttribute, ...] = ()
+    attributes: tuple[KeyAttribute, ...] = field(init=False, repr=False, compare=False)
+    names: tuple[str, ...] = field(init=False, repr=False, compare=False)
 
-    @property
-    def attributes(self) -> tuple[KeyAttribute, ...]:
-        return self.partition + self.sort
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(attribute.name for attribute in self.attributes)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "attributes", self.partition + self.sort)
+        object.__setattr__(self, "names", tuple(attribute.name for attribute in self.attributes))
 
 
 @dataclass(frozen=True, slots=True)

@@ -259,9 +259,14 @@ def changed_size(size: int, before: Item, after: Item, names: Iterable[str]) -> 
     """The size in bytes of a normalised item that has `size` before and differs in the named attributes at the most."""
     for name in names:
         old, new = before.get(name), after.get(name)
-        if old is not new:
-            size -= _entries_size({name: old}, 1) if old is not None else 0
-            size += _entries_size({name: new}, 1) if new is not None else 0
+        if old is new:
+            continue
+        if old is not None:
+            size -= value_size(old)
+        if new is not None:
+            size += value_size(new)
+        if old is None or new is None:
+            size += len(name.encode()) if old is None else -len(name.encode())
     return size
 
 

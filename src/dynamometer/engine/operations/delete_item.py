@@ -7,7 +7,6 @@ import orjson
 from dynamometer.base.errors import ValidationException
 from dynamometer.engine.actions import Delete
 from dynamometer.engine.catalog import World
-from dynamometer.engine.commit import Commit
 from dynamometer.engine.engine import Answer, Engine
 from dynamometer.engine.requests import Body, lookup_key, normalise_key, table_of, write_answer
 from dynamometer.expressions import bind, check_mixing
@@ -29,14 +28,8 @@ def parse(world: World, body: Body) -> Delete:
 
 def run(engine: Engine, world: World, body: Body) -> Answer:
     delete = parse(world, body)
-
-    def decide(commit: Commit) -> Body:
-        before = commit.read(delete.key)
-        delete.check(before)
-        charge = commit.change(delete.table, delete.key, before, None)
-        answer = write_answer(body, delete.table, delete.key_item, charge)
-        if before is not None and body.get("ReturnValues") == "ALL_OLD":
-            answer["Attributes"] = orjson.Fragment(before.json)
-        return answer
-
-    return engine.transact(decide)
+    (before, _, charge), sequence = engine.transact(delete.stage)
+    answer = write_answer(body, delete.table, delete.key_item, charge)
+    if before is not None and body.get("ReturnValues") == "ALL_OLD":
+        answer["Attributes"] = orjson.Fragment(before.json)
+    return answer, sequence

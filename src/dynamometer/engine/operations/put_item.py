@@ -7,7 +7,6 @@ import orjson
 from dynamometer.base.errors import ValidationException
 from dynamometer.engine.actions import Put
 from dynamometer.engine.catalog import World
-from dynamometer.engine.commit import Commit
 from dynamometer.engine.engine import Answer, Engine
 from dynamometer.engine.requests import Body, check_item_size, item_key, table_of, write_answer
 from dynamometer.expressions import bind, check_mixing
@@ -37,16 +36,10 @@ def parse(world: World, body: Body) -> Put:
 
 def run(engine: Engine, world: World, body: Body) -> Answer:
     put = parse(world, body)
-
-    def decide(commit: Commit) -> Body:
-        before = commit.read(put.key)
-        after = put.decide(before)
-        charge = commit.change(put.table, put.key, before, after, put.entries)
-        if len(body) == 2:
-            return {}
-        answer = write_answer(body, put.table, put.key_item, charge)
-        if before is not None and body.get("ReturnValues") == "ALL_OLD":
-            answer["Attributes"] = orjson.Fragment(before.json)
-        return answer
-
-    return engine.transact(decide)
+    (before, _, charge), sequence = engine.transact(put.stage)
+    if len(body) == 2:
+        return {}, sequence
+    answer = write_answer(body, put.table, put.key_item, charge)
+    if before is not None and body.get("ReturnValues") == "ALL_OLD":
+        answer["Attributes"] = orjson.Fragment(before.json)
+    return answer, sequence

@@ -8,7 +8,7 @@ import orjson
 
 from dynamometer.engine.actions import Update
 from dynamometer.engine.catalog import World
-from dynamometer.engine.commit import Commit, Image
+from dynamometer.engine.commit import Image
 from dynamometer.engine.engine import Answer, Engine
 from dynamometer.engine.requests import (
     Body,
@@ -41,20 +41,14 @@ def parse(world: World, body: Body) -> Update:
 
 def run(engine: Engine, world: World, body: Body) -> Answer:
     update = parse(world, body)
-
-    def decide(commit: Commit) -> Body:
-        before = commit.read(update.key)
-        after = update.decide(before)
-        charge = commit.change(update.table, update.key, before, after, update.entries)
-        answer = write_answer(body, update.table, update.key_item, charge)
-        wanted = body.get("ReturnValues", "NONE")
-        if wanted != "NONE":
-            attributes = _attributes(update, wanted, before, after)
-            if attributes is not None:
-                answer["Attributes"] = attributes
-        return answer
-
-    return engine.transact(decide)
+    (before, after, charge), sequence = engine.transact(update.stage)
+    answer = write_answer(body, update.table, update.key_item, charge)
+    wanted = body.get("ReturnValues", "NONE")
+    if wanted != "NONE":
+        attributes = _attributes(update, wanted, before, after)
+        if attributes is not None:
+            answer["Attributes"] = attributes
+    return answer, sequence
 
 
 def _attributes(update: Update, wanted: str, before: Image | None, after: Image | None) -> Any:
