@@ -56,7 +56,7 @@ FORMAT_VERSION = 1
 DURABILITIES = ("fsync", "os")
 
 _CACHE_BYTES = 64 << 20
-_MEMTABLE_BYTES = 32 << 20
+_MEMTABLE_BYTES = 16 << 20
 _CACHED_COUNTER_ROWS = 10_000
 _GATHERED_KEYS_MAX = 512
 _RECENT_KEYS_MAX = 16_384
@@ -194,26 +194,26 @@ class RocksStore(GroupCommit):
         self._write(batch)
         return self.committed()
 
-    def _commit(self, writes: dict[bytes, bytes | None], rows: dict[bytes, list[int]], gather: bool) -> int:
+    def _commit(self, writes: dict[bytes, bytes | None], deltas: dict[bytes, Sequence[int]], gather: bool) -> int:
         if self.failure is not None:
             raise self.failure
-        if gather and self._process is not None and len(self._gathered) < _GATHERED_KEYS_MAX:
-            self._gathered.update(writes)
-            self._gathered_rows.update(rows)
-            return self.committed(is_written=False)
-        self._write_gathered()
-        self._write_all(writes, rows)
-        return self.committed()
+        gathers = gather and self._process is not None and len(self._gathered) < _GATHERED_KEYS_MAX
+        if not gathers:
+            self._write_gathered()
+        self._gathered.update(writes)
+        for key, delta in deltas.items():
+            row = self._gathered_rows[key] = self._row(key)
+            row[:] = plus(row, delta)
+        if not gathers:
+            self._write_gathered()
+        return self.committed(is_written=not gathers)
 
     def _write_gathered(self) -> None:
         """Write what was gathered as one batch. Where that fails, it is lost as a whole."""
-        if self._gathered or self._gathered_rows:
-            gathered, self._gathered = self._gathered, {}
-            rows, self._gathered_rows = self._gathered_rows, {}
-            self._write_all(gathered, rows)
-            self.written()
-
-    def _write_all(self, writes: dict[bytes, bytes | None], rows: dict[bytes, list[int]]) -> None:
+        if not self._gathered and not self._gathered_rows:
+            return
+        writes, self._gathered = self._gathered, {}
+        rows, self._gathered_rows = self._gathered_rows, {}
         for key, row in rows.items():
             writes[key] = pack(row) if any(row) else None
         batch = WriteBatch(raw_mode=True)
@@ -229,11 +229,12 @@ class RocksStore(GroupCommit):
                 else:
                     del recent[key]
         self._write(batch)
+        self.written()
 
     def _write(self, batch: WriteBatch) -> None:
-        if self.failure is not None:
-            raise self.failure
         try:
+            if self.failure is not None:
+                raise self.failure
             self._db.write(batch, self._write_options)
         except Exception as error:
             self._rows.clear()
@@ -329,16 +330,12 @@ class RocksTransaction:
 
     def commit(self, gather: bool = False) -> int:
         store = self._store
-        writes = self._writes
-        rows = {}
-        for key, deltas in self._deltas.items():
-            rows[key] = plus(store._row(key), deltas)
-        sequence = store._commit(writes, rows, gather) if writes or rows else store.last_sequence
+        if not self._writes and not self._deltas:
+            return store.last_sequence
         for key in self._deleted:
             store._rows.pop(key, None)
             store._gathered_rows.pop(key, None)
-        store._rows.update(rows)
-        return sequence
+        return store._commit(self._writes, self._deltas, gather)
 
     def rollback(self) -> None:
         self._writes.clear()
