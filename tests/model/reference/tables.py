@@ -71,6 +71,11 @@ class Table:
         else:
             self.items[position(key)] = after
 
+    def stored_size(self, item: Item) -> int:
+        """What has to keep to 400 KB: the item together with its entries in local indexes."""
+        local = [index for index in self.indexes if not index.is_global]
+        return size_of(item) + sum(size_of(self.entry(index, item)) for index in local)
+
     def entry(self, index: Index | None, item: Item | None) -> Item | None:
         """What an index holds of an item (of the table itself: all of it); None when it holds nothing."""
         if item is None or index is None or any(name not in item for name, _ in index.key):
@@ -171,7 +176,7 @@ class Table:
                     "index key to a value that is not supported. The AttributeValue for a key attribute cannot contain "
                     f"an empty {'string' if kind == 'S' else 'binary'} value."
                 )
-        if item_size(after) > ITEM_BYTES_MAX:
+        if self.stored_size(after) > ITEM_BYTES_MAX:
             texts.append("Item size to update has exceeded the maximum allowed size")
         if texts:
             raise Refused(*texts)

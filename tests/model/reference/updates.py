@@ -49,10 +49,13 @@ class ListAppend:
     right: At | Literal
 
     def compute(self, item: Item) -> Value:
-        left, right = operand(self.left, item), operand(self.right, item)
-        if left[0] != "L" or right[0] != "L":
-            raise Refused(WRONG_OPERAND)
-        return "L", left[1] + right[1]
+        joined = []
+        for each in (self.left, self.right):  # one after the other, as numbers are added
+            kind, elements = operand(each, item)
+            if kind != "L":
+                raise Refused(WRONG_OPERAND)
+            joined += elements
+        return "L", joined
 
     def text(self, names: Names) -> str:
         return f"list_append({self.left.text(names)}, {self.right.text(names)})"

@@ -141,7 +141,7 @@ def _batch_faults(write: Put | Erase) -> list[str]:
         return write.table.key_faults(write.key)
     schema, empty = write.table.check_item_keys(write.item)
     texts = [text if "Index Key" in text else NO_MATCH for text in schema] + empty
-    return [*texts, TOO_LARGE] if size_of(write.item) > ITEM_BYTES_MAX else texts
+    return [*texts, TOO_LARGE] if write.table.stored_size(write.item) > ITEM_BYTES_MAX else texts
 
 
 def transact(writes: list[Write]) -> list[Outcome]:
@@ -191,7 +191,7 @@ def _faults(write: Write) -> list[str]:
     table = write.table
     if isinstance(write, Put):
         schema, empty = table.check_item_keys(write.item)
-        return [*schema, *empty, TOO_LARGE] if size_of(write.item) > ITEM_BYTES_MAX else [*schema, *empty]
+        return [*schema, *empty, TOO_LARGE] if table.stored_size(write.item) > ITEM_BYTES_MAX else [*schema, *empty]
     faults = table.key_faults(write.key)
     if not faults and isinstance(write, Update):
         faults = table.index_type_faults(literals(write.actions))
