@@ -128,10 +128,10 @@ class Consumption:
     __slots__ = ("global_units", "local_units", "table_units", "unassigned_units", "vector_bytes")
 
     def __init__(self) -> None:
-        self.table_units: float = 0
+        self.table_units = 0.0
         self.global_units: dict[str, float] = {}
         self.local_units: dict[str, float] = {}
-        self.unassigned_units: float = 0
+        self.unassigned_units = 0.0
         """In the total, but on no arm: failed statements of a batch, beside one that succeeded (measured)."""
         self.vector_bytes: dict[str, float] = {}
 

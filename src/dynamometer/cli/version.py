@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from dynamometer import __version__
+from dynamometer.engine import commit
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -12,6 +13,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print it."""
-    print(f"dyno {__version__}")
+    """Print it, and whether what requests pass through is compiled."""
+    print(f"dyno {__version__}{'' if commit.__file__.endswith('.py') else ' (compiled)'}")
     return 0

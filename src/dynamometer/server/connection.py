@@ -51,6 +51,7 @@ class _Refused(Exception):
 class Connection(asyncio.Protocol):
     """The protocol object of one connection; every method runs on the event loop's thread."""
 
+    __deletable__ = ("_parser",)  # asked for where this is compiled
     __slots__ = (
         "_backlog",
         "_body",

@@ -95,7 +95,8 @@ class Service:
         self._rows: dict[bytes, _Row] = {}
         self._worlds: dict[bytes, tuple[World, bytes]] = {}
         self._id_prefix = "".join(engine.rng.choices("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", k=39)).encode()
-        self._requests = 0
+        self.answered = 0
+        """How many answers were given, each with an id of its own."""
 
     def handle(self, method: str, target: str, headers: Headers, body: bytes) -> Response:
         """Answer one request. `headers` have lower-case names. Never raises."""
@@ -208,7 +209,7 @@ class Service:
 
     def _head(self, body: bytes) -> bytes:
         """The headers of every answer."""
-        self._requests = number = self._requests + 1
+        self.answered = number = self.answered + 1
         return b"x-amzn-RequestId: %b%013d\r\nx-amz-crc32: %d\r\n" % (self._id_prefix, number, crc32(body))
 
     def _respond(self, status: int, body: bytes, content_type: bytes, headers: Headers, sequence: int = 0) -> Response:

@@ -23,7 +23,7 @@ def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize("arguments", [["version"], ["--version"], ["-V"]])
 def test_version(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == EXIT_OK
-    assert capsys.readouterr().out == f"dyno {__version__}\n"
+    assert capsys.readouterr().out in (f"dyno {__version__}\n", f"dyno {__version__} (compiled)\n")
 
 
 def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:

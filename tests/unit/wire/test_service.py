@@ -201,7 +201,7 @@ def test_the_log_quotes_no_item(caplog: pytest.LogCaptureFixture, monkeypatch: p
     def fail(*_: object) -> None:
         raise KeyError(secret)
 
-    monkeypatch.setattr(protocol.engine, "transact", fail)
+    monkeypatch.setattr(protocol.store, "begin", fail)
     with caplog.at_level("DEBUG", "dynamometer"), pytest.raises(Refused) as caught:
         protocol.call("PutItem", TableName="abc", Item=item(p="a"))
     assert caught.value.status == 500

@@ -50,12 +50,12 @@ class VectorError(IndexKeyError):
 class VectorCodec:
     """From an item to its entry in one vector index."""
 
-    __slots__ = ("_attribute", "_dimensions", "_filters", "_mark", "_partition", "_projected", "_schema", "prefix")
+    __slots__ = ("_dimensions", "_filters", "_mark", "_name", "_partition", "_projected", "_schema", "prefix")
 
     def __init__(self, schema: IndexSchema, prefix: bytes) -> None:
         assert schema.vector is not None
         self._schema = schema
-        self._attribute = schema.vector.attribute
+        self._name = schema.vector.attribute
         self._mark = stored.mark(schema.vector.attribute)
         self._dimensions = schema.vector.dimensions
         self._partition = schema.key.partition[0] if schema.key.partition else None
@@ -69,7 +69,7 @@ class VectorCodec:
 
     def entry(self, item: Item, base_key: bytes, value: bytes, size: int) -> Entry | None:
         """The entry of an item; None if the index leaves it out. Raises IndexKeyError."""
-        vector = item.get(self._attribute)
+        vector = item.get(self._name)
         packed = None if vector is None else self.pack(vector)
         position = self.position(item)
         for attribute in self._filters:
@@ -81,7 +81,7 @@ class VectorCodec:
             return None
         projected = self._projected
         content = {name: each for name, each in item.items() if projected is None or name in projected}
-        content[self._attribute] = {"B": b2a_base64(packed, newline=False).decode()}
+        content[self._name] = {"B": b2a_base64(packed, newline=False).decode()}
         content_size = values.item_size(content)
         key = self.prefix + position + base_key[KEY_HEAD:]
         return Entry(key, stored.encode(content, content_size), content_size, content)
@@ -131,12 +131,12 @@ class VectorCodec:
         elements = vector.get("L")
         if elements is None:
             raise self._refused(
-                f"Invalid type for parameter {self._attribute}, Expected: 32-bit floating point number list "
+                f"Invalid type for parameter {self._name}, Expected: 32-bit floating point number list "
                 f"IndexName: {self._schema.name}"
             )
         if len(elements) != self._dimensions:
             raise self._refused(
-                f"Invalid size for parameter {self._attribute}, Expected: {self._dimensions}, "
+                f"Invalid size for parameter {self._name}, Expected: {self._dimensions}, "
                 f"Actual: {len(elements)} IndexName: {self._schema.name}"
             )
         try:
@@ -150,7 +150,7 @@ class VectorCodec:
     def _wrong_element(self, elements: list[Any]) -> VectorError:
         place, element = next((place, each) for place, each in enumerate(elements) if "N" not in each)
         return self._refused(
-            f"Invalid type for parameter {self._attribute}[{place}], Expected: 32-bit floating point number, "
+            f"Invalid type for parameter {self._name}[{place}], Expected: 32-bit floating point number, "
             f"Actual: {next(iter(element))}. IndexName: {self._schema.name}"
         )
 
@@ -158,12 +158,12 @@ class VectorCodec:
         texts = [element["N"] for element in elements]
         place = next(place for place, text in enumerate(texts) if not isfinite(array("f", [float(text)])[0]))
         return self._refused(
-            f"Invalid value for parameter {self._attribute}[{place}], Value: {Decimal(texts[place]).normalize()} is "
+            f"Invalid value for parameter {self._name}[{place}], Value: {Decimal(texts[place]).normalize()} is "
             f"outside valid range {RANGE}. IndexName: {self._schema.name}"
         )
 
     def _refused(self, text: str) -> VectorError:
-        return VectorError(self._schema, KeyAttribute(self._attribute, "L"), _INVALID + text)
+        return VectorError(self._schema, KeyAttribute(self._name, "L"), _INVALID + text)
 
 
 def to_bytes(floats: array[float]) -> bytes:
