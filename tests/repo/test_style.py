@@ -14,7 +14,7 @@ FUNCTION_LINES_MAX = 70
 FILE_LINES_MAX = 600
 
 HOMES = {
-    "time": (("base/clock.py",), "ask a base.clock Clock, so that tests can move time"),
+    "time": (("base/clock.py", "storage/sync_logs.py"), "ask a base.clock Clock, so that tests can move time"),
     "random": (("base/rng.py",), "take a base.rng source of chance, so that a seed repeats a run"),
     "secrets": (("base/rng.py",), "take a base.rng source of chance"),
     "rocksdict": (("storage/rocksdb.py",), "use the storage interface"),
