@@ -199,7 +199,7 @@ class RocksStore(GroupCommit):
             raise self.failure
         gathers = gather and self._process is not None and len(self._gathered) < _GATHERED_KEYS_MAX
         if not gathers:
-            self._write_gathered()
+            self._write_gathered()  # first and apart: whether the others' writes succeed is not to hang on these
         self._gathered.update(writes)
         for key, delta in deltas.items():
             row = self._gathered_rows[key] = self._row(key)
